@@ -1,0 +1,28 @@
+"""From the noisy logs of cheap sensors on drones in wildfire smoke to concentrations a scientist can publish."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from pc2dae.errors import Pc2daeError
+
+if TYPE_CHECKING:
+    from pc2dae.suite import load_suite
+
+__version__ = version("pc2dae")
+_LAZY = {
+    "load_suite": "pc2dae.suite",
+}
+__all__ = ["Pc2daeError", "__version__", "load_suite"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        return getattr(import_module(_LAZY[name]), name)
+    raise AttributeError(f"module 'pc2dae' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

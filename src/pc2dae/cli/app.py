@@ -1,0 +1,26 @@
+"""The application that the commands hang on."""
+
+from __future__ import annotations
+
+import typer
+
+app = typer.Typer(
+    name="pc2dae",
+    help="From the noisy logs of cheap sensors on drones in smoke to clean concentrations with uncertainty.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+
+
+@app.callback(invoke_without_command=True)
+def _version(
+    show: bool = typer.Option(False, "--version", help="Print the version and stop."),
+    debug: bool = typer.Option(False, "--debug", help="Show the whole traceback of an error (anywhere on the line)."),
+) -> None:
+    if show:
+        from pc2dae import __version__
+
+        typer.echo(f"pc2dae {__version__}")
+        raise typer.Exit

@@ -1,0 +1,156 @@
+"""The one data structure: a flight is an `xr.Dataset` over `time`, described by its suite."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from pc2dae.errors import FlightError, nearest
+from pc2dae.suite import ENVIRONMENT, MOTION, Suite, parse_suite
+
+LEVELS = ("raw", "screened", "compensated", "denoised")
+
+MISSING, STALE, OUT_OF_RANGE, SPIKE, FLAT_LINE, SATURATED, BELOW_DETECTION, THERMAL_TRANSIENT, STARTUP, TAPE_ADVANCE, INTERPOLATED, BELOW_BOUND = (
+    1 << bit for bit in range(12)
+)
+FLAGS = {
+    "missing": MISSING,
+    "stale": STALE,
+    "out_of_range": OUT_OF_RANGE,
+    "spike": SPIKE,
+    "flat_line": FLAT_LINE,
+    "saturated": SATURATED,
+    "below_detection": BELOW_DETECTION,
+    "thermal_transient": THERMAL_TRANSIENT,
+    "startup": STARTUP,
+    "tape_advance": TAPE_ADVANCE,
+    "interpolated": INTERPOLATED,
+    "below_bound": BELOW_BOUND,
+}
+# Bad: the value says nothing about this second's air. Indeterminate: true, but to be read with care.
+INDETERMINATE = BELOW_DETECTION | THERMAL_TRANSIENT | INTERPOLATED | BELOW_BOUND
+BAD = sum(FLAGS.values()) - INDETERMINATE
+NOT_MEASURED = BAD | INTERPOLATED  # what no denoiser may take as an observation
+
+_COMMON: dict[str, dict[str, str]] = {
+    "air_temperature": {"units": "degC", "standard_name": "air_temperature", "long_name": "air temperature"},
+    "relative_humidity": {"units": "%", "standard_name": "relative_humidity", "long_name": "relative humidity"},
+    "air_pressure": {"units": "hPa", "standard_name": "air_pressure", "long_name": "air pressure"},
+    "latitude": {"units": "degrees_north", "standard_name": "latitude", "long_name": "latitude", "axis": "Y"},
+    "longitude": {"units": "degrees_east", "standard_name": "longitude", "long_name": "longitude", "axis": "X"},
+    "altitude": {"units": "m", "standard_name": "altitude", "long_name": "altitude above the geoid", "positive": "up", "axis": "Z"},
+    "ground_speed": {"units": "m s-1", "standard_name": "platform_speed_wrt_ground", "long_name": "speed over ground"},
+}
+
+
+def new_flight(
+    time: NDArray[np.datetime64],
+    values: Mapping[str, NDArray[np.floating[Any]]],
+    suite: Suite,
+    *,
+    flags: Mapping[str, NDArray[np.integer[Any]]] | None = None,
+    flight_id: str = "flight",
+    level: str = "raw",
+    history: str = "created",
+) -> xr.Dataset:
+    """A flight of `values` by name (channels, environment, motion); what the suite names and `values` lacks is all missing.
+
+    `values` may hold further variables (millivolts, a second speed): they are kept as they are, without flags.
+    """
+    stamps = np.asarray(time, dtype="datetime64[ns]")
+    flight = xr.Dataset(coords={"time": ("time", stamps, {"standard_name": "time", "long_name": "time, UTC", "axis": "T"})})
+    for name in (*suite.names, *ENVIRONMENT, *MOTION):
+        if name in values or name in suite.names:
+            column = np.asarray(values.get(name, np.full(len(stamps), np.nan)), dtype=np.float64)
+            flight[name] = ("time", column, dict(_COMMON.get(name, {})))
+    for name, column in values.items():
+        if name not in flight:
+            flight[name] = ("time", np.asarray(column))
+    for channel in suite.channels:
+        name = channel.name
+        flight[name].attrs |= {
+            "units": channel.units,
+            "long_name": channel.long_name or name,
+            "family": suite.family_of(name),
+            "ancillary_variables": f"qc_{name}",
+            "coverage_content_type": "physicalMeasurement",
+        }
+        if channel.standard_name is not None:
+            flight[name].attrs["standard_name"] = channel.standard_name
+        if channel.wavelength_nm is not None:
+            flight[name].attrs["radiation_wavelength_nm"] = channel.wavelength_nm
+        bits = np.zeros(len(stamps), np.int32) if flags is None or name not in flags else np.asarray(flags[name], np.int32)
+        flight[f"qc_{name}"] = ("time", bits | np.where(np.isnan(flight[name].values), MISSING, 0).astype(np.int32), qc_attributes(name))
+    flight = flight.set_coords([n for n in ("latitude", "longitude", "altitude") if n in flight])
+    flight.attrs = {"title": f"UAV flight {flight_id}", "id": flight_id, "level": level, "suite": suite.model_dump_json(exclude_defaults=True)}
+    return add_history(flight, history)
+
+
+def qc_attributes(name: str) -> dict[str, Any]:
+    """Attributes of `qc_<name>` as CF and ARM's ACT read them."""
+    return {
+        "long_name": f"quality flags of {name}",
+        "standard_name": "quality_flag",
+        "units": "1",
+        "flag_masks": np.array(list(FLAGS.values()), dtype=np.int32),
+        "flag_meanings": " ".join(FLAGS),
+        "flag_assessments": " ".join("Indeterminate" if bit & INDETERMINATE else "Bad" for bit in FLAGS.values()),
+        "coverage_content_type": "qualityInformation",
+    }
+
+
+def suite_of(flight: xr.Dataset) -> Suite:
+    """The suite a flight was made with."""
+    if "suite" not in flight.attrs:
+        raise FlightError("the flight does not say which suite it was made with", hint="pass --suite")
+    return parse_suite(flight.attrs["suite"], where="the flight's suite")
+
+
+def observed(flight: xr.Dataset, name: str) -> NDArray[np.bool_]:
+    """Where a channel holds an observation: finite, and no flag says it was not measured."""
+    return np.isfinite(flight[name].values) & ((flight[f"qc_{name}"].values & NOT_MEASURED) == 0)
+
+
+def add_history(flight: xr.Dataset, line: str, *, level: str | None = None) -> xr.Dataset:
+    """A copy of `flight` whose history says one thing more."""
+    attrs = dict(flight.attrs)
+    attrs["history"] = "\n".join(filter(None, [attrs.get("history", ""), f"{timestamp()} pc2dae: {line}"]))
+    if level is not None:
+        attrs["level"] = level
+    return flight.assign_attrs(attrs)
+
+
+def timestamp() -> str:
+    """Now, or SOURCE_DATE_EPOCH where it is set, as ISO 8601 in UTC."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH")
+    now = datetime.fromtimestamp(int(epoch), UTC) if epoch else datetime.now(UTC)
+    return now.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def check_flight(flight: xr.Dataset, *, level: str | None = None) -> Suite:
+    """The flight's suite, or an error that says what about the flight is wrong."""
+    if "time" not in flight.dims:
+        raise FlightError("the dataset has no dimension 'time'", hint=nearest("time", [str(d) for d in flight.dims]))
+    suite = suite_of(flight)
+    time = flight["time"].values
+    if len(time) == 0:
+        raise FlightError("the flight is empty", hint="is there a row with a valid time stamp?")
+    steps = np.diff(time)
+    if len(steps) and steps.min() <= np.timedelta64(0):
+        row = int(np.argmax(steps <= np.timedelta64(0))) + 1
+        raise FlightError(f"time does not increase at row {row + 1:,} ({time[row]} after {time[row - 1]})", hint="run `pc2dae ingest` on the original logs")
+    for name in suite.names:
+        if name not in flight:
+            raise FlightError(f"the flight has no channel '{name}'", hint=nearest(name, [str(v) for v in flight.data_vars]))
+        if f"qc_{name}" not in flight:
+            raise FlightError(f"channel '{name}' has no flags", hint=f"expected a variable 'qc_{name}'")
+    if level is not None and LEVELS.index(flight.attrs.get("level", "raw")) < LEVELS.index(level):
+        command = {"denoised": "pc2dae denoise"}.get(level, "pc2dae ingest")
+        raise FlightError(f"the flight is at level '{flight.attrs.get('level')}', but '{level}' is needed", hint=f"run `{command}` first")
+    return suite

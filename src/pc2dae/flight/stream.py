@@ -1,0 +1,39 @@
+"""What a reader gives: one instrument's records as they were stamped, before any grid or correction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Stream:
+    """The records of one instrument.
+
+    `instrument` is the kind ("ma200", "afe", "scd30", "li830", "pms5003", "bme280", "ardupilot", …) and `unit` tells
+    apart several of a kind ("a", "b", "1", "2"; empty where there is one): together `key`, as in a suite's `sources`.
+    `columns` hold numbers under this project's names (foreign ones stop at the reader); text and status are in `notes`.
+    """
+
+    instrument: str
+    unit: str
+    time: NDArray[np.datetime64]  # datetime64[ns], UTC, one per row, as stamped: may repeat, skip or go back
+    columns: dict[str, Array]  # each as long as `time`; NaN where the file has no number
+    units: dict[str, str]  # of every column
+    clock: str = "rtc"  # "gps" where stamps come from GPS, "rtc" where from a clock of the instrument's own
+    rows_read: int = 0  # data rows in the file, kept or not
+    repairs: tuple[str, ...] = ()  # what was mended or left out, one line each, with counts
+    calibration: dict[str, Any] | None = None  # factory sheet (electrochemical boards)
+    source: str = ""  # file name
+    serial: str = ""
+    notes: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def key(self) -> str:
+        """As in a suite's sources: "afe/a", "bme280"."""
+        return f"{self.instrument}/{self.unit}" if self.unit else self.instrument

@@ -1,0 +1,7 @@
+"""What the payload is."""
+
+from pc2dae.suite.model import ENVIRONMENT, MOTION, Channel, Family, Suite, TimeColumn
+from pc2dae.suite.read import load_suite, parse_suite, presets
+from pc2dae.suite.units import canonical_units
+
+__all__ = ["ENVIRONMENT", "MOTION", "Channel", "Family", "Suite", "TimeColumn", "canonical_units", "load_suite", "parse_suite", "presets"]

@@ -1,0 +1,134 @@
+"""What the payload is: channels in families, and where their values come from."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+from pc2dae.errors import SuiteError, nearest
+from pc2dae.suite.units import canonical_units
+
+ENVIRONMENT = ("air_temperature", "relative_humidity", "air_pressure")  # degC, %, hPa
+MOTION = ("latitude", "longitude", "altitude", "ground_speed")  # degrees_north, degrees_east, m, m s-1
+
+Name = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$", max_length=64)]
+Units = Annotated[str, AfterValidator(canonical_units)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class Channel(_Part):
+    """One measured quantity of one sensor."""
+
+    name: Name
+    units: Units
+    column: str | None = None  # in a plain CSV; default: the name
+    lower_bound: float = 0.0  # no true value lies below it
+    valid_min: float | None = None
+    valid_max: float | None = None
+    detection_limit: float | None = Field(default=None, ge=0)
+    t90_s: float | None = Field(default=None, ge=0)
+    native_rate_hz: float | None = Field(default=None, gt=0)  # below the suite's rate: repeats are stale
+    duplicate_of: Name | None = None  # the same air through another sensor
+    difference_of: tuple[Name, Name] | None = None  # derived, not measured: first minus second
+    noise_sigma: float | None = Field(default=None, gt=0)  # what a live stream assumes for its first 30 s
+    long_name: str | None = None
+    standard_name: str | None = None
+    wavelength_nm: float | None = Field(default=None, gt=0)
+
+    @model_validator(mode="after")
+    def _limits_are_ordered(self) -> Channel:
+        if self.valid_min is not None and self.valid_max is not None and self.valid_min >= self.valid_max:
+            raise SuiteError(f"channel '{self.name}': valid_min {self.valid_min:g} is not below valid_max {self.valid_max:g}")
+        return self
+
+
+class Family(_Part):
+    """Channels that share a physical principle, and so a head in the paper's network."""
+
+    name: Name
+    channel: tuple[Channel, ...] = Field(min_length=1)
+
+
+class TimeColumn(_Part):
+    """How a plain CSV writes its time."""
+
+    column: str = "time"
+    format: str | None = None  # strftime; default ISO 8601
+    zone: str | None = None  # needed when stamps carry none: "UTC", "-05:00" or "America/Regina"
+
+
+class Suite(_Part):
+    """The payload of a flight as data: another team's suite is another TOML file."""
+
+    name: str = Field(min_length=1)
+    rate_hz: float = Field(default=1.0, gt=0)
+    missing: tuple[float, ...] = ()
+    time: TimeColumn = TimeColumn()
+    environment: dict[Literal["air_temperature", "relative_humidity", "air_pressure"], str] = {}
+    motion: dict[Literal["latitude", "longitude", "altitude", "ground_speed"], str] = {}
+    family: tuple[Family, ...] = Field(min_length=1)
+    sources: dict[str, str] = {}  # name → "instrument[/unit].column", for folders of instrument logs
+
+    @property
+    def channels(self) -> tuple[Channel, ...]:
+        """All channels, family by family."""
+        return tuple(channel for family in self.family for channel in family.channel)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The channels' names, family by family."""
+        return tuple(channel.name for channel in self.channels)
+
+    def __getitem__(self, name: str) -> Channel:
+        for channel in self.channels:
+            if channel.name == name:
+                return channel
+        raise SuiteError(f"suite '{self.name}' has no channel '{name}'", hint=nearest(name, self.names))
+
+    def family_of(self, name: str) -> str:
+        """The family a channel belongs to."""
+        return next(family.name for family in self.family if self[name] in family.channel)
+
+    def duplicates(self) -> tuple[tuple[str, str], ...]:
+        """Pairs of channels that breathe the same air, each pair once."""
+        pairs = {tuple(sorted((c.name, c.duplicate_of))) for c in self.channels if c.duplicate_of is not None}
+        return tuple(sorted((a, b) for a, b in pairs))
+
+    def only(self, families: tuple[str, ...] | list[str]) -> Suite:
+        """The suite reduced to some families, as the quality step decides."""
+        for name in families:
+            if name not in {f.name for f in self.family}:
+                raise SuiteError(f"suite '{self.name}' has no family '{name}'", hint=nearest(name, [f.name for f in self.family]))
+        return self.model_copy(update={"family": tuple(f for f in self.family if f.name in families)})
+
+    @model_validator(mode="after")
+    def _names_are_one_to_one(self) -> Suite:
+        families = Counter(f.name for f in self.family)
+        counts = Counter(self.names)
+        reserved = set(ENVIRONMENT) | set(MOTION) | {"time", "trajectory"}
+        for what, counter in (("family", families), ("channel", counts)):
+            for name, count in counter.items():
+                if count > 1:
+                    raise SuiteError(f"{what} name '{name}' is used {count} times", hint="give each its own name")
+        for channel in self.channels:
+            if channel.name in reserved:
+                raise SuiteError(f"channel name '{channel.name}' is reserved for environment and motion", hint="rename the channel")
+            others = [n for n in self.names if n != channel.name]
+            for key, partners in (("duplicate_of", [channel.duplicate_of]), ("difference_of", channel.difference_of or ())):
+                for partner in partners:
+                    if partner is not None and partner not in others:
+                        raise SuiteError(f"channel '{channel.name}': {key} names '{partner}', which is no other channel",
+                                         hint=nearest(partner, others))  # fmt: skip
+        columns = Counter(c.column or c.name for c in self.channels)
+        for column, count in columns.items():
+            if count > 1:
+                raise SuiteError(f"column '{column}' is claimed by {count} channels", hint="give each channel its own column")
+        for name in self.sources:
+            if name not in counts and name not in reserved:
+                raise SuiteError(f"sources names '{name}', which is no channel", hint=nearest(name, [*self.names, *ENVIRONMENT, *MOTION]))
+        return self
