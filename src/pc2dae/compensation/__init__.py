@@ -1,0 +1,19 @@
+"""What sensor physics says."""
+
+from pc2dae.compensation.electrochemical import (
+    cell_uncertainty,
+    coefficients,
+    compensate_cell,
+    outside_table,
+    paper_form,
+    temperature_factor,
+)
+
+__all__ = [
+    "cell_uncertainty",
+    "coefficients",
+    "compensate_cell",
+    "outside_table",
+    "paper_form",
+    "temperature_factor",
+]
