@@ -1,0 +1,88 @@
+"""AethLabs microAeth MA200/MA350: the CSV of its manager program, five wavelengths, one or two spots."""
+
+from __future__ import annotations
+
+from os import PathLike
+
+import numpy as np
+
+from pc2dae.flight.stream import Stream
+from pc2dae.logs.cells import cells, column, iso, local_time, utc_offset_min, write_table
+
+WAVELENGTHS = ("UV", "Blue", "Green", "Red", "IR")  # 375, 470, 528, 625, 880 nm
+START_UP, SATURATED, TIMING, DUAL_SPOT, EXTERNAL_POWER = 2, 16, 32, 64, 131072  # bits of the status word
+_STATUS = {START_UP: "Start up", SATURATED: "Optical saturation", TIMING: "Sampling timing error",
+           DUAL_SPOT: "DualSpot on", EXTERNAL_POWER: "Ext. power"}  # fmt: skip
+
+_HEAD = (
+    "Serial number", "Datum ID", "Session ID", "Data format version", "Firmware version", "App version",
+    "Date / time local", "Timezone offset (mins)", "Date local (yyyy/MM/dd)", "Time local (hh:mm:ss)",
+    "GPS lat (ddmm.mmmmm)", "GPS long (dddmm.mmmmm)", "GPS speed (km/h)", "GPS sat count", "Timebase (s)", "Status",
+    "Battery remaining (%)", "Accel X", "Accel Y", "Accel Z", "Tape position", "Flow setpoint (mL/min)",
+    "Flow total (mL/min)", "Flow1 (mL/min)", "Flow2 (mL/min)", "Sample temp (C)", "Sample RH (%)",
+    "Sample dewpoint (C)", "Internal pressure (Pa)", "Internal temp (C)", "Optical config",
+)  # fmt: skip
+_TAIL = (
+    "Readable status", "UV BC1 smoothed  (ng/m^3)", "UV BCc smoothed  (ng/m^3)", "Blue BC1 smoothed  (ng/m^3)",
+    "Blue BCc smoothed  (ng/m^3)", "IR BC1 smoothed  (ng/m^3)", "IR BCc smoothed  (ng/m^3)", "Cref", "AAE biomass",
+    "AAE fossil fuel", "Biomass BCc  (ng/m^3)", "Fossil fuel BCc  (ng/m^3)", "AAE", "BB (%)", "Delta-C  (ng/m^3)",
+    "Pump drive", "Reporting Temp (C)", "Reporting Pressure (Pa)", "WiFi RSSI",
+)  # fmt: skip
+
+
+def write(path: str | PathLike[str], stream: Stream) -> None:
+    """Write a stream as the manager's export: local time, every value quoted, empty cells while starting up."""
+    rows = len(stream.time)
+    local = iso(local_time(stream), "s")
+    status = np.nan_to_num(column(stream, "status", default=DUAL_SPOT)).astype(int)
+    serial = stream.serial or "MA200-0001"
+    same = {
+        "Serial number": serial, "Session ID": "16", "Data format version": "3", "Firmware version": "1.13",
+        "App version": "1.6", "Timezone offset (mins)": str(utc_offset_min(stream)), "GPS sat count": "9",
+        "Battery remaining (%)": "97", "Accel X": "267", "Accel Y": "-235", "Accel Z": "794",
+        "Flow setpoint (mL/min)": "150", "Optical config": "DUALSPOT-UV-BLUE-GREEN-RED-IR", "Cref": "1.3",
+        "AAE biomass": "2", "AAE fossil fuel": "1", "Reporting Temp (C)": "25", "Reporting Pressure (Pa)": "101325",
+    }  # fmt: skip
+    table = {name: [value] * rows for name, value in same.items()}
+    table |= {
+        "Datum ID": [str(i + 1) for i in range(rows)],
+        "Date / time local": local,
+        "Date local (yyyy/MM/dd)": [text[:10].replace("-", "/") for text in local],
+        "Time local (hh:mm:ss)": [text[11:] for text in local],
+        "GPS lat (ddmm.mmmmm)": cells(column(stream, "latitude"), 8),  # decimal degrees, whatever the name says
+        "GPS long (dddmm.mmmmm)": cells(column(stream, "longitude"), 8),
+        "GPS speed (km/h)": cells(column(stream, "gps_speed") * 3.6, 2),
+        "Timebase (s)": cells(column(stream, "timebase_s", default=1.0), 0),
+        "Status": [str(word) for word in status],
+        "Tape position": cells(column(stream, "tape_position"), 0),
+        "Flow total (mL/min)": cells(column(stream, "flow_total"), 2),
+        "Flow1 (mL/min)": cells(column(stream, "flow1"), 2),
+        "Flow2 (mL/min)": cells(column(stream, "flow2"), 2),
+        "Sample temp (C)": cells(column(stream, "sample_temperature"), 2),
+        "Sample RH (%)": cells(column(stream, "sample_humidity"), 2),
+        "Internal pressure (Pa)": cells(column(stream, "internal_pressure") * 100.0, 0),
+        "Internal temp (C)": cells(column(stream, "internal_temperature"), 2),
+        "Readable status": [_readable(word) for word in status],
+    }
+    optics, carbon = [], []
+    for wavelength in WAVELENGTHS:
+        for name, decimals in (("Sen1", 0), ("Sen2", 0), ("Ref", 0), ("ATN1", 6), ("ATN2", 6), ("K", 6)):
+            optics.append(f"{wavelength} {name}")
+            table[optics[-1]] = cells(column(stream, optics[-1].lower().replace(" ", "_")), decimals)
+        for name in ("BC1", "BC2", "BCc"):
+            carbon.append(f"{wavelength} {name}")
+            table[carbon[-1]] = cells(column(stream, carbon[-1].lower().replace(" ", "_")), 0)
+    header = [*_HEAD, *optics, *carbon, *_TAIL]
+    empty = [""] * rows
+    write_table(path, header, [table.get(name, empty) for name in header], quoted=True, line_end="\r\n")
+
+
+def _readable(word: int) -> str:
+    bits = (
+        (START_UP, "Start up"),
+        (16, "Optical saturation"),
+        (32, "Sampling timing error"),
+        (DUAL_SPOT, "DualSpot on"),
+        (EXTERNAL_POWER, "Ext. power"),
+    )
+    return "-".join(text for bit, text in bits if word & bit)
