@@ -1,0 +1,1 @@
+"""Networks, and nothing but networks (torch)."""

@@ -1,0 +1,1 @@
+"""Flights ↔ arrays: scaling, slicing, corruption."""

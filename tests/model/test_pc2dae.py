@@ -1,0 +1,130 @@
+"""The network's counts, its receptive field, and the promise on its output."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from pc2dae.model.pc2dae import LEAN, PC2DAE, WIDE, count_parameters
+from pc2dae.suite import load_suite, parse_suite
+from pc2dae.windows.scaling import Scaler
+
+torch.set_num_threads(1)
+TARGETS = load_suite("black-kite").only(["bc", "gas", "co2"])
+
+
+def scaler_of(suite, scale=10.0):
+    n = len(suite.names)
+    bound = tuple(c.lower_bound for c in suite.channels)
+    return Scaler(bound, (scale,) * n, (0.2,) * n, (20.0, 50.0, 950.0), (5.0, 10.0, 20.0))
+
+
+def lean(seed=0, suite=TARGETS):
+    torch.manual_seed(seed)
+    return PC2DAE(LEAN, suite, scaler_of(suite)).eval()
+
+
+@pytest.mark.parametrize(("variant", "count"), [(LEAN, 21_481), (WIDE, 204_461)])
+def test_parameter_counts_of_the_paper(variant, count):
+    network = PC2DAE(variant, TARGETS, scaler_of(TARGETS))
+    assert sum(p.numel() for p in network.parameters()) == count
+    assert sum(n for _, n in count_parameters(network)) == count
+
+
+def test_counts_per_component_by_hand():
+    counts = dict(count_parameters(PC2DAE(LEAN, TARGETS, scaler_of(TARGETS))))
+    assert counts["trunk 1"] == 15 * 20 * 5 + 20 + 2 * 20 + 15 * 20 + 20
+    assert counts["trunk 6"] == 20 * 20 * 5 + 20 + 2 * 20
+    assert counts["environment"] == 3 * 12 + 12 + 12 * 12 + 12
+    assert counts["heads 2"] == 2 * 20 * 20 + 12 * 20 + 20 * 9 + 9 + 9 * 5 + 1
+
+
+def test_the_six_blocks_see_57_samples():
+    network = lean()
+    for block in network.trunk:
+        block.normalisation = torch.nn.Identity()  # frozen: GroupNorm sees the whole window
+    x = torch.randn(1, 15, 201, requires_grad=True)
+    network.trunk(x)[0, :, 100].sum().backward()
+    touched = torch.nonzero(x.grad[0].abs().sum(0)).squeeze()
+    assert touched.min() == 100 - 28
+    assert touched.max() == 100 + 28
+    assert len(touched) == 57
+
+
+def test_another_suite_builds_its_own_heads():
+    suite = parse_suite(
+        'name="k"\n[[family]]\nname="a"\n[[family.channel]]\nname="co"\nunits="ppm"\n'
+        '[[family]]\nname="b"\n[[family.channel]]\nname="x"\nunits="ppb"\n[[family.channel]]\nname="y"\nunits="ppb"\n',
+        where="test",
+    )
+    network = lean(suite=suite)
+    assert [head.projection.out_channels for head in network.heads] == [1, 2]
+    assert network(torch.zeros(2, 3, 40), torch.ones(2, 3, 40), torch.zeros(2, 3, 40)).shape == (2, 3, 40)
+
+
+anything = st.floats(width=32, allow_nan=True, allow_infinity=True)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    values=arrays(np.float32, (1, 15, 16), elements=anything),
+    valid=arrays(np.float32, (1, 15, 16), elements=anything),
+    environment=arrays(np.float32, (1, 3, 16), elements=anything),
+    gain=st.sampled_from([1.0, 1e3, 1e10, 1e30, 3e38]),
+    seed=st.integers(0, 9),
+)
+def test_any_input_and_any_weights_give_finite_values_at_or_above_the_bound(values, valid, environment, gain, seed):
+    network = lean(seed)
+    with torch.no_grad():
+        for p in network.parameters():
+            p.copy_(torch.randn_like(p) * gain)
+        out = (
+            network(torch.from_numpy(values), torch.from_numpy(valid), torch.from_numpy(environment))
+            .numpy()
+            .astype(np.float64)
+        )
+    assert np.isfinite(out).all()
+    assert (out >= np.array([c.lower_bound for c in TARGETS.channels])[:, None]).all()
+
+
+def test_a_bound_that_float32_rounds_down_is_still_kept():
+    n = len(TARGETS.names)
+    scaler = Scaler((0.7,) * n, (1e-3,) * n, (0.0,) * n, (0.0,) * 3, (1.0,) * 3)
+    assert float(np.float32(0.7)) < 0.7
+    network = PC2DAE(LEAN, TARGETS, scaler).eval()
+    with torch.no_grad():
+        for head in network.heads:
+            head.projection.bias.fill_(-1e6)
+        out = network(torch.zeros(1, n, 32), torch.ones(1, n, 32), torch.zeros(1, 3, 32)).double()
+    assert (out >= 0.7).all()
+
+
+def test_masked_samples_enter_as_the_mean_of_the_valid_ones():
+    network = lean()
+    values = torch.full((1, 15, 4), 50.0)
+    values[0, 0] = torch.tensor([10.0, 30.0, float("nan"), 9e9])
+    valid = torch.ones(1, 15, 4)
+    valid[0, 0, 3] = 0
+    x, weight = network.scaling.into(values, valid)
+    assert x[0, 0].tolist() == [1.0, 3.0, 2.0, 2.0]
+    assert weight[0, 0].tolist() == [1.0, 1.0, 0.0, 0.0]
+
+
+def test_a_channel_without_a_sample_enters_as_the_training_mean():
+    network = lean()
+    x, _ = network.scaling.into(torch.full((1, 15, 4), float("nan")), torch.ones(1, 15, 4))
+    assert torch.allclose(x, torch.tensor(0.2))
+
+
+def test_what_a_masked_sample_holds_does_not_matter():
+    network = lean()
+    values, valid, environment = torch.rand(1, 15, 64) * 10, torch.ones(1, 15, 64), torch.zeros(1, 3, 64)
+    valid[0, 3, 20:30] = 0
+    other = values.clone()
+    other[0, 3, 20:30] = 1e20
+    with torch.no_grad():
+        assert torch.equal(network(values, valid, environment), network(other, valid, environment))
