@@ -77,7 +77,7 @@ class PC2DAE(nn.Module):
         )
 
     def forward(self, values: Tensor, valid: Tensor, environment: Tensor) -> Tensor:
-        """Values, validity (batch, channel, time) and environment (batch, 3, time) → estimate (batch, channel, time)."""
+        """Values and validity (batch, channel, time), environment (batch, 3, time) → estimate like the values."""
         return self.scaling.out(self.scaled(values, valid, environment))
 
     def scaled(self, values: Tensor, valid: Tensor, environment: Tensor) -> Tensor:
