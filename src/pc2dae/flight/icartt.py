@@ -1,0 +1,216 @@
+"""ICARTT file format index 1001 (version 2): the exchange format of airborne science, both ways."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+
+from pc2dae.errors import FlightError, SuiteError
+from pc2dae.flight.schema import BELOW_DETECTION, SATURATED, new_flight, suite_of, timestamp
+from pc2dae.suite import ENVIRONMENT, MOTION, Channel, Family, Suite, canonical_units, parse_suite
+
+_OURS = "pc2dae_attributes"  # the comment line that carries a flight's own attributes
+_MISSING = -9999.0
+# How archives name what a flight calls by one name, with the factor and offset from their unit to ours.
+_KNOWN = {
+    "LATITUDE": "latitude",
+    "LONGITUDE": "longitude",
+    "GPS_ALT": "altitude",
+    "GRD_SPD": "ground_speed",
+    "TEMPERATURE": "air_temperature",
+    "PRESSURE": "air_pressure",
+    "H2O_RelativeHumidity_Nav": "relative_humidity",
+}
+_TO_OURS = {("altitude", "km"): (1000.0, 0.0), ("air_temperature", "K"): (1.0, -273.15)}
+_CONCENTRATIONS = {"ppm", "ppb", "ppt", "umol mol-1", "nmol mol-1", "ng m-3", "ug m-3", "mg m-3"}
+
+
+@dataclass(frozen=True)
+class Table:
+    """What an ICARTT file holds: stamps in UTC and columns in physical units, NaN where missing or beyond detection."""
+
+    time: NDArray[np.datetime64]
+    columns: dict[str, NDArray[np.float64]]
+    units: dict[str, str]
+    long_names: dict[str, str]
+    flags: dict[str, NDArray[np.int32]]  # saturated and below_detection, of the columns where either occurs
+    interval_s: float  # 0 where irregular
+    comments: tuple[str, ...]  # the normal comments, line by line
+
+
+def read_table(path: Path) -> Table:
+    """Read an FFI-1001 file: scale factors applied, missing values and detection flags taken out."""
+    try:
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+        head, kind = (int(word) for word in lines[0].split(",")[:2])
+        if kind != 1001:
+            raise FlightError(
+                f"{path.name} is ICARTT format {kind}", hint="only format 1001 (one line per time) is read"
+            )
+        year, month, day = (int(word) for word in lines[6].split(",")[:3])
+        interval = float(lines[7].split(",")[0])
+        count = int(lines[9])
+        scales = np.array(lines[10].split(","), dtype=np.float64)
+        missing = np.array(lines[11].split(","), dtype=np.float64)
+        variables = [[word.strip() for word in line.split(",")] for line in lines[12 : 12 + count]]
+        special = 12 + count
+        normal = special + 1 + int(lines[special])
+        comments = tuple(lines[normal + 1 : head - 1])
+        if not len(scales) == len(missing) == len(variables) == count:
+            raise ValueError(f"{count} variables, but {len(scales)} scale factors and {len(missing)} missing values")
+        body = pd.read_csv(io.StringIO("\n".join(lines[head:])), header=None)
+        data = body.to_numpy(np.float64)
+        if data.shape[1] != count + 1:
+            raise ValueError(f"rows have {data.shape[1]} numbers, expected {count + 1}")
+        midnight = np.datetime64(f"{year:04d}-{month:02d}-{day:02d}", "ns")
+    except (ValueError, IndexError, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
+        raise FlightError(
+            f"{path.name} is not a whole ICARTT file ({error})", hint="its first line says `lines, 1001`"
+        ) from None
+    limits = {flag: _keyword(comments, f"{flag}_FLAG") for flag in ("ULOD", "LLOD")}
+    columns, flags = {}, {}
+    for number, (name, *_) in enumerate(variables):
+        raw = data[:, number + 1]
+        above, below = raw == limits["ULOD"], raw == limits["LLOD"]
+        columns[name] = np.where((raw == missing[number]) | above | below, np.nan, raw * scales[number])
+        if above.any() or below.any():
+            flags[name] = (above * SATURATED | below * BELOW_DETECTION).astype(np.int32)
+    return Table(
+        time=midnight + np.round(data[:, 0] * 1e9).astype("timedelta64[ns]"),
+        columns=columns,
+        units={v[0]: v[1] if len(v) > 1 else "1" for v in variables},
+        long_names={v[0]: v[-1] for v in variables if len(v) > 2},
+        flags=flags,
+        interval_s=interval,
+        comments=comments,
+    )
+
+
+def read_icartt(path: Path, suite: Suite | None = None) -> xr.Dataset:
+    """The flight of an ICARTT file: ours as it was, a stranger's by `suite` or with all concentrations as channels."""
+    table = read_table(path)
+    ours = next((line.split(":", 1)[1] for line in table.comments if line.strip().startswith(_OURS)), None)
+    attrs: dict[str, Any] = json.loads(ours) if ours is not None else {}
+    if suite is None:
+        suite = parse_suite(attrs["suite"], where=path.name) if "suite" in attrs else suite_from(table, path.stem)
+    values, renamed = dict(table.columns), {c.column: c.name for c in suite.channels if c.column is not None}
+    flags = {renamed.get(name, name): bits for name, bits in table.flags.items()}
+    for theirs, name in ({} if ours is not None else _KNOWN | renamed).items():
+        if theirs in values:
+            factor, offset = _TO_OURS.get((name, table.units[theirs]), (1.0, 0.0))
+            values[name] = values.pop(theirs) * factor + offset
+    if ours is None and "longitude" in values:
+        values["longitude"] = (values["longitude"] + 180.0) % 360.0 - 180.0  # archives count from 0 to 360
+    if ours is not None:
+        flags = {n: np.nan_to_num(values.pop(f"qc_{n}")).astype(np.int32) for n in suite.names if f"qc_{n}" in values}
+    flight = new_flight(table.time, values, suite, flags=flags, flight_id=path.stem, history=f"read {path.name}")
+    for name in values:
+        if name not in {*suite.names, *ENVIRONMENT, *MOTION}:
+            flight[name].attrs |= {"units": table.units[name], "long_name": table.long_names.get(name, name)}
+    return flight.assign_attrs(attrs)
+
+
+def suite_from(table: Table, name: str) -> Suite:
+    """A suite of every column that is a concentration and was measured at all, in one family."""
+    channels = []
+    for column, values in table.columns.items():
+        try:
+            units = canonical_units(table.units[column])
+        except SuiteError:
+            continue
+        if units in _CONCENTRATIONS and np.isfinite(values).any():
+            plain = re.sub(r"\W", "_", column)
+            channels.append(Channel(name=plain if plain[0].isalpha() else f"v_{plain}", units=units, column=column))
+    if not channels:
+        raise FlightError(f"{name} holds no concentration", hint="pass --suite")
+    rate = 1 / table.interval_s if table.interval_s > 0 else 1.0
+    return Suite(name=name, rate_hz=rate, family=(Family(name="measured", channel=tuple(channels)),))
+
+
+def write_icartt(flight: xr.Dataset, path: Path) -> None:
+    """Write every number over time as FFI 1001, missing as −9999 (more nines where data reach that far)."""
+    stamps = flight["time"].values.astype("datetime64[ns]")
+    midnight = stamps[0].astype("datetime64[D]")
+    names = [
+        str(n) for n, v in flight.variables.items() if v.dims == ("time",) and v.dtype.kind in "fiu" and n != "time"
+    ]
+    largest = max((float(np.nanmax(np.abs(flight[n].values), initial=0)) for n in names), default=0.0)
+    missing = _MISSING
+    while abs(missing) / 9 * 7 <= largest:  # the flags −7777 and −8888 must lie beyond the data too
+        missing = missing * 10 - 9
+    seconds = (stamps - midnight.astype("datetime64[ns]")) / np.timedelta64(1, "s")
+    steps = np.unique(np.diff(stamps))
+    interval = steps[0] / np.timedelta64(1, "s") if len(steps) == 1 else 0
+    body = pd.DataFrame({"Time_Start": seconds} | {n: flight[n].values for n in names})
+    text = body.to_csv(index=False, na_rep=f"{missing:.0f}", lineterminator="\n")
+    attrs = {k: v for k, v in flight.attrs.items() if isinstance(v, str | int | float)}
+    ours = f" {_OURS}: {json.dumps(attrs, sort_keys=True)}"
+    comments = [*_keywords(flight, missing), ours, "REVISION: R0", "R0: written by pc2dae"]
+    created, begun = timestamp()[:10].replace("-", ", "), str(midnight).replace("-", ", ")
+    lines = [
+        str(flight.attrs.get("creator_name", "not stated")),
+        str(flight.attrs.get("institution", "not stated")),
+        f"in-situ sensors of suite {suite_of(flight).name} on an uncrewed aircraft",
+        str(flight.attrs.get("project", "not stated")),
+        "1, 1",
+        f"{begun}, {created}",
+        f"{interval:g}",
+        "Time_Start, seconds, Time_Start, seconds after midnight UTC",
+        str(len(names)),
+        ", ".join("1" for _ in names),
+        ", ".join(f"{missing:.0f}" for _ in names),
+        *(
+            f"{n}, {flight[n].attrs.get('units', '1')}, {n}, {_plain(flight[n].attrs.get('long_name', n))}"
+            for n in names
+        ),
+        "0",
+        str(len(comments) + 1),
+        *comments,
+    ]
+    path.write_text("\n".join([f"{len(lines) + 2}, 1001", *lines, text]), encoding="utf-8", newline="")
+
+
+def _keywords(flight: xr.Dataset, missing: float) -> list[str]:
+    said = {
+        "PI_CONTACT_INFO": flight.attrs.get("creator_email", "not stated"),
+        "PLATFORM": flight.attrs.get("platform", "uncrewed aircraft"),
+        "LOCATION": "latitude, longitude and altitude are among the variables where known",
+        "ASSOCIATED_DATA": "N/A",
+        "INSTRUMENT_INFO": f"suite {suite_of(flight).name}",
+        "DATA_INFO": f"level {flight.attrs.get('level', 'raw')}; flags of <name> in qc_<name>, 0 is good",
+        "UNCERTAINTY": "one standard uncertainty in <name>_uncertainty where known",
+        "ULOD_FLAG": f"{missing / 9 * 7:.0f}",
+        "ULOD_VALUE": "N/A",
+        "LLOD_FLAG": f"{missing / 9 * 8:.0f}",
+        "LLOD_VALUE": "N/A",
+        "DM_CONTACT_INFO": "N/A",
+        "PROJECT_INFO": flight.attrs.get("project", "not stated"),
+        "STIPULATIONS_ON_USE": flight.attrs.get("license", "not stated"),
+        "OTHER_COMMENTS": "N/A",
+    }
+    return [f"{key}: {_plain(value)}" for key, value in said.items()]
+
+
+def _plain(text: object) -> str:
+    return " ".join(str(text).replace(",", ";").split())
+
+
+def _keyword(comments: Iterable[str], key: str) -> float:
+    """The number after a keyword of the normal comments, NaN where there is none."""
+    for line in comments:
+        if line.startswith(f"{key}:"):
+            try:
+                return float(line.split(":", 1)[1])
+            except ValueError:
+                return np.nan
+    return np.nan

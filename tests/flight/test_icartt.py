@@ -1,0 +1,115 @@
+"""ICARTT both ways: by hand, through the public reader, and NASA's own file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import icartt
+import numpy as np
+import pytest
+
+from pc2dae.flight import read_flight, write_flight
+from pc2dae.flight.icartt import read_table
+from pc2dae.flight.schema import BELOW_DETECTION, MISSING, SATURATED, check_flight, new_flight
+from pc2dae.suite import load_suite
+
+REAL = Path(__file__).parents[3] / "shared/data/act_america_icartt/ACTAMERICA-mrg05-c130_merge_20160805_R3.ict"
+
+SMALL = """\
+25, 1001
+Someone
+Somewhere
+Something
+Mission
+1, 1
+2016, 08, 05, 2018, 08, 24
+1
+UTC,s
+2
+1, 0.1
+-9999, -9999
+LATITUDE, degs
+CO, ppb, Gas_CO, carbon monoxide
+0
+8
+PI_CONTACT_INFO: n/a
+ULOD_FLAG: -7777
+LLOD_FLAG: -8888
+REVISION: R0
+R0: first
+A: b
+C: d
+UTC, LATITUDE, CO
+86398, 10, 1234
+86399, -9999, -9999
+86400.5, 10.5, -7777
+86401, 10.25, -8888
+"""
+
+
+def _small(tmp_path: Path) -> Path:
+    text = SMALL.replace("25, 1001", f"{len(SMALL.splitlines()) - 4}, 1001")
+    (tmp_path / "small_uav_20160805_R0.ict").write_text(text)
+    return tmp_path / "small_uav_20160805_R0.ict"
+
+
+def test_scale_missing_and_detection_flags_by_hand(tmp_path: Path) -> None:
+    table = read_table(_small(tmp_path))
+    np.testing.assert_allclose(table.columns["CO"], [123.4, np.nan, np.nan, np.nan])
+    np.testing.assert_array_equal(table.columns["LATITUDE"], [10, np.nan, 10.5, 10.25])
+    np.testing.assert_array_equal(table.flags["CO"], [0, 0, SATURATED, BELOW_DETECTION])
+    # 86400.5 s after midnight of August 5 is half a second into August 6.
+    assert table.time[2] == np.datetime64("2016-08-06T00:00:00.5")
+
+
+def test_a_strangers_concentrations_become_channels(tmp_path: Path) -> None:
+    flight = read_flight(_small(tmp_path))
+    suite = check_flight(flight)
+    assert suite.names == ("CO",)
+    assert suite["CO"].units == "ppb"
+    np.testing.assert_array_equal(flight["qc_CO"], [0, MISSING, MISSING | SATURATED, MISSING | BELOW_DETECTION])
+    assert flight["latitude"].values[0] == 10
+
+
+def test_written_file_reads_back_here_and_in_the_public_reader(tmp_path: Path) -> None:
+    suite, rng = load_suite("black-kite"), np.random.default_rng(1)
+    values = {name: rng.normal(-7777, 1 / 3, 40) for name in suite.names}
+    values["bc_ir_1"][:] = np.round(values["bc_ir_1"])  # whole numbers around the usual flag of "above detection"
+    values["co_a"][5:8] = np.nan
+    time = np.datetime64("2025-10-05T14:00:00", "ns") + np.arange(40) * np.timedelta64(1, "s")
+    before = new_flight(time, values | {"afe_a_co_we": rng.normal(300, 1, 40)}, suite)
+    before["afe_a_co_we"].attrs["units"] = "mV"
+    before.attrs["calibration"] = '{"afe/a": {"type": "810-0023-00"}}'
+    path = tmp_path / "pc2dae_UAV_20251005_R0.ict"
+    write_flight(before, path)
+    after = read_flight(path)
+    assert after.attrs == before.attrs
+    assert set(after.variables) == set(before.variables)
+    for name in before.variables:
+        np.testing.assert_array_equal(after[name].values, before[name].values, err_msg=str(name))
+        assert after[name].attrs.get("units") == before[name].attrs.get("units")
+    public = icartt.Dataset(path)
+    assert public.dateOfCollection == (2025, 10, 5)
+    np.testing.assert_allclose(public.data["co_a"], before["co_a"].values)
+    np.testing.assert_allclose(public.data["Time_Start"][:2], [50400, 50401])
+
+
+def test_a_cut_file_is_refused(tmp_path: Path) -> None:
+    path = _small(tmp_path)
+    path.write_text(path.read_text()[:200])
+    with pytest.raises(Exception, match="not a whole ICARTT file"):
+        read_flight(path)
+
+
+@pytest.mark.skipif(not REAL.exists(), reason="the real ICARTT file is not here (../shared/data)")
+def test_nasas_own_file() -> None:
+    flight = read_flight(REAL)
+    suite = check_flight(flight)
+    assert "CO_DryMoleFrac_PICARRO" in suite.names
+    assert flight.sizes["time"] == len(REAL.read_text().splitlines()) - 141
+    assert suite.rate_hz == 0.2
+    co = flight["CO_DryMoleFrac_PICARRO"].values
+    assert 0.05 < np.nanmedian(co) < 0.3  # ppm over the Midwest
+    assert -130 < np.nanmin(flight["longitude"]) < np.nanmax(flight["longitude"]) < -60
+    assert np.nanmax(flight["altitude"]) > 1000  # metres, from kilometres
+    assert -40 < np.nanmean(flight["air_temperature"]) < 40  # degC, from kelvin

@@ -1,0 +1,83 @@
+"""A written flight passes the checker of the conventions it claims."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from pc2dae.flight import write_flight
+from pc2dae.flight.netcdf import dress
+from pc2dae.flight.schema import new_flight
+from pc2dae.suite import load_suite
+
+
+def flight(*, track: bool) -> xr.Dataset:
+    suite, rng = load_suite("black-kite"), np.random.default_rng(3)
+    values = {name: rng.normal(100.0, 1.0, 50) for name in suite.names}
+    values |= {"air_temperature": rng.normal(20, 1, 50), "afe_a_co_we": rng.normal(300, 1, 50)}
+    if track:
+        values |= {"latitude": np.full(50, 52.0), "longitude": np.full(50, -105.0), "altitude": np.full(50, 500.0)}
+        values["latitude"][3] = np.nan
+    time = np.datetime64("2025-10-05T14:00:00", "ns") + np.arange(50) * np.timedelta64(1, "s")
+    made = new_flight(time, values, suite)
+    made["co_b_uncertainty"] = ("time", np.full(50, 2.0))
+    made["row_index"] = ("row", np.arange(20))
+    made["row_time"] = ("row", time[:20] + np.timedelta64(4, "ms"))
+    return made
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("track", [True, False])
+def test_compliance_checker_finds_no_error(tmp_path: Path, track: bool) -> None:
+    pytest.importorskip("compliance_checker")
+    write_flight(flight(track=track), tmp_path / "f.nc")
+    command = [str(Path(sys.executable).parent / "compliance-checker"), "-f", "json", "-o", str(tmp_path / "r.json")]
+    subprocess.run(
+        [*command, "-t", "cf:1.11", "-t", "acdd:1.3", str(tmp_path / "f.nc")], capture_output=True, check=False
+    )
+    report = json.loads((tmp_path / "r.json").read_text())
+    cf, acdd = report["cf:1.11"], report["acdd:1.3"]
+    assert [p["msgs"] for p in cf["all_priorities"] if p["value"][0] != p["value"][1]] == []
+    # Millivolts and brown carbon have no CF standard name, and a payload without GPS no bounds: nothing else may lack.
+    lacking = {m for p in acdd["high_priorities"] for m in p["msgs"]} - {"standard_name", "units"}
+    assert lacking == set()
+    if track:
+        assert [p["msgs"] for p in acdd["medium_priorities"] if p["value"][0] != p["value"][1]] == []
+
+
+def test_a_track_makes_it_a_trajectory() -> None:
+    dressed = dress(flight(track=True))
+    assert dressed.attrs["featureType"] == "trajectory"
+    assert dressed["trajectory"].attrs["cf_role"] == "trajectory_id"
+    assert dressed["co_b"].encoding["coordinates"] == "time latitude longitude altitude trajectory"
+    assert dressed["bc_uv_1"].encoding["coordinates"].endswith("wavelength_375")
+    assert dressed["wavelength_375"].item() == 375.0
+    assert dressed.attrs["geospatial_lat_max"] == 52.0
+    assert dressed.attrs["time_coverage_duration"] == "PT49S"
+    assert dressed.attrs["time_coverage_resolution"] == "PT1S"
+    assert "featureType" not in dress(flight(track=False)).attrs
+
+
+def test_what_the_owner_says_wins() -> None:
+    said = flight(track=True).assign_attrs(license="CC-BY-4.0", title="Burn 3")
+    dressed = dress(said)
+    assert (dressed.attrs["license"], dressed.attrs["title"]) == ("CC-BY-4.0", "Burn 3")
+
+
+def test_uncertainty_has_the_standard_error_name() -> None:
+    assert dress(flight(track=True))["co_b_uncertainty"].attrs["standard_name"] == (
+        "mole_fraction_of_carbon_monoxide_in_air standard_error"
+    )
+
+
+def test_dressing_leaves_the_flight_alone() -> None:
+    before = flight(track=True)
+    copy = before.copy(deep=True)
+    dress(before)
+    xr.testing.assert_identical(before, copy)
