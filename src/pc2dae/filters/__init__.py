@@ -1,0 +1,5 @@
+"""Classical denoisers: `FILTERS` by name, each with the denoiser protocol of `pc2dae.emit`."""
+
+from pc2dae.filters.catalogue import FILTERS, clipped, oracle
+
+__all__ = ["FILTERS", "clipped", "oracle"]

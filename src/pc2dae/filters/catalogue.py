@@ -1,0 +1,150 @@
+"""Every classical method behind the one denoiser protocol, plain, clipped and tuned with the truth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pc2dae.emit import Denoiser, Estimate, Job
+from pc2dae.errors import ModelError, nearest
+from pc2dae.filters.gaps import Array, Mask, Values
+from pc2dae.filters.kalman import kalman, rts
+from pc2dae.filters.matern import matern
+from pc2dae.filters.ona import Ona
+from pc2dae.filters.penalised import total_variation, whittaker
+from pc2dae.filters.plain import constant, hampel, moving_average, raw, savitzky_golay
+from pc2dae.filters.wavelet import bayes_shrink, universal
+from pc2dae.suite import Suite
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+Smooth = Callable[[Array, Mask], Array | tuple[Array, Array]]
+
+
+@dataclass(frozen=True)
+class Filter:
+    """A classical method as a denoiser: its answer is what it is, below the bound or not."""
+
+    name: str
+    smooth: Smooth
+    latency_s: float = np.inf
+
+    def prepare(self, flight: xr.Dataset, suite: Suite) -> Job:
+        """Nothing to learn from the flight: a filter looks at the values it is given."""
+        return self._job
+
+    def _job(self, values: Values, environment: Values, valid: Mask) -> Estimate:
+        answer = self.smooth(np.asarray(values, np.float64), valid)
+        mean, sigma = answer if isinstance(answer, tuple) else (answer, None)
+        return Estimate(mean, mean, sigma)
+
+
+@dataclass(frozen=True)
+class Clipped:
+    """Another denoiser whose value is cut at the channels' lower bounds."""
+
+    of: Denoiser
+    name: str
+
+    @property
+    def latency_s(self) -> float:
+        """That of the method it clips."""
+        return self.of.latency_s
+
+    def prepare(self, flight: xr.Dataset, suite: Suite) -> Job:
+        """The other's job, then the bound."""
+        job = self.of.prepare(flight, suite)
+        bound = np.array([[channel.lower_bound] for channel in suite.channels])
+
+        def clipped_job(values: Values, environment: Values, valid: Mask) -> Estimate:
+            answer = job(values, environment, valid)
+            return Estimate(np.maximum(answer.unbounded, bound), answer.unbounded, answer.sigma)
+
+        return clipped_job
+
+
+@dataclass(frozen=True)
+class Oracle:
+    """A filter whose width is chosen for each channel with the truth: what its kind could reach at best."""
+
+    name: str
+    candidates: tuple[Denoiser, ...]
+    truth: Array
+    latency_s: float = np.inf
+
+    def prepare(self, flight: xr.Dataset, suite: Suite) -> Job:
+        """The jobs of all widths."""
+        jobs = [candidate.prepare(flight, suite) for candidate in self.candidates]
+
+        def best_job(values: Values, environment: Values, valid: Mask) -> Estimate:
+            answers = [job(values, environment, valid) for job in jobs]
+            scored = valid & np.isfinite(self.truth)
+            errors = [np.where(scored, np.abs(answer.value - self.truth), 0.0).sum(axis=-1) for answer in answers]
+            choice = np.argmin(np.nan_to_num(np.array(errors), nan=np.inf), axis=0)
+            rows = np.arange(len(values))
+
+            def chosen(arrays: Sequence[Values]) -> Array:
+                return np.asarray(np.stack(arrays)[choice, rows], np.float64)
+
+            mean = chosen([answer.unbounded for answer in answers])
+            sigmas = [answer.sigma for answer in answers if answer.sigma is not None]
+            return Estimate(mean, mean, chosen(sigmas) if sigmas else None)
+
+        return best_job
+
+
+def clipped(denoiser: Denoiser) -> Denoiser:
+    """`denoiser` with its value cut at the bound; the unbounded estimate stays."""
+    return Clipped(denoiser, f"{denoiser.name}+clip")
+
+
+FILTERS: dict[str, Denoiser] = {
+    "raw": Filter("raw", raw, 0.0),
+    "clip": Clipped(Filter("raw", raw, 0.0), "clip"),
+    "constant": Filter("constant", constant),
+    "ma5": Filter("ma5", partial(moving_average, window=5), 2.0),
+    "ma11": Filter("ma11", partial(moving_average, window=11), 5.0),
+    "savgol": Filter("savgol", partial(savitzky_golay, window=11), 5.0),
+    "wavelet": Filter("wavelet", universal),
+    "kalman": Filter("kalman", kalman, 0.0),
+    "rts": Filter("rts", rts),
+    "whittaker": Filter("whittaker", whittaker),
+    "bayesshrink": Filter("bayesshrink", bayes_shrink),
+    "matern": Filter("matern", matern),
+    "tv": Filter("tv", total_variation),
+    "hampel": Filter("hampel", hampel, 5.0),
+    "ona": Ona(),
+}
+
+_WINDOWS = (1, 3, 5, 7, 9, 13, 17, 25, 33, 49, 65, 97, 129)
+_STRENGTHS = (0.0, 0.1, 0.2, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 3.0, 5.0)
+_RATIOS = tuple(np.logspace(-5, 2, 15))
+_WIDTHS: dict[str, tuple[Denoiser, ...]] = {
+    "ma5": tuple(Filter("ma", partial(moving_average, window=w)) for w in _WINDOWS),
+    "ma11": tuple(Filter("ma", partial(moving_average, window=w)) for w in _WINDOWS),
+    "savgol": tuple(Filter("savgol", partial(savitzky_golay, window=w)) for w in _WINDOWS),
+    "wavelet": tuple(Filter("wavelet", partial(universal, strength=s)) for s in _STRENGTHS),
+    "kalman": tuple(Filter("kalman", partial(kalman, ratio=q)) for q in _RATIOS),
+    "rts": tuple(Filter("rts", partial(rts, ratio=q)) for q in _RATIOS),
+    "whittaker": tuple(Filter("whittaker", partial(whittaker, price=p)) for p in np.logspace(-2, 7, 19)),
+    "bayesshrink": tuple(Filter("bayesshrink", partial(bayes_shrink, strength=s)) for s in _STRENGTHS),
+    "matern": tuple(Filter("matern", partial(matern, length=s)) for s in (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0)),
+    "tv": tuple(Filter("tv", partial(total_variation, price=p)) for p in np.logspace(-1, 1.3, 12)),
+    "hampel": tuple(Filter("hampel", partial(hampel, threshold=k)) for k in (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0)),
+    "ona": tuple(Ona(rise) for rise in (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)),
+}
+
+
+def oracle(name: str, truth: Array) -> Denoiser:
+    """Filter `name` with, for each channel, the width of least mean absolute error against `truth`, (channel, time).
+
+    For benchmarks only: on a real flight nobody has the truth.
+    """
+    if name not in _WIDTHS:
+        raise ModelError(f"filter '{name}' has no width to tune", hint=nearest(name, _WIDTHS))
+    return Oracle(f"{name}+oracle", _WIDTHS[name], np.asarray(truth, np.float64))

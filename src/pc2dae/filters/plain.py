@@ -1,0 +1,58 @@
+"""The plain filters: what everyone reaches for first."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.ndimage import uniform_filter1d
+from scipy.signal import savgol_filter
+
+from pc2dae.filters.gaps import Array, Mask, fill, observed
+
+
+def raw(values: Array, valid: Mask) -> Array:
+    """The record itself, with straight lines across its gaps."""
+    return fill(values, valid)
+
+
+def constant(values: Array, valid: Mask) -> Array:
+    """The mean of each channel at every time: the smoothest of all answers, and a useless one."""
+    x, ok = observed(values, valid)
+    count = ok.sum(axis=-1, keepdims=True)
+    mean = np.divide(x.sum(axis=-1, keepdims=True), count, where=count > 0, out=np.full(count.shape, np.nan))
+    return np.broadcast_to(mean, x.shape).copy()
+
+
+def moving_average(values: Array, valid: Mask, *, window: int) -> Array:
+    """The centred mean of the observations within `window` samples; the window is cut at the ends.
+
+    y(t) = Σ w x / Σ w over |s − t| ≤ (window − 1)/2, w = 1 where observed; straight lines where a window holds none.
+    """
+    x, ok = observed(values, valid)
+    total = uniform_filter1d(x, window, axis=-1, mode="constant")
+    weight = uniform_filter1d(ok.astype(np.float64), window, axis=-1, mode="constant")
+    some = weight > 0.5 / window
+    return fill(np.divide(total, weight, where=some, out=np.zeros_like(x)), some)
+
+
+def savitzky_golay(values: Array, valid: Mask, *, window: int, order: int = 3) -> Array:
+    """A polynomial of `order` fitted around every sample (Savitzky & Golay 1964, doi:10.1021/ac60214a047)."""
+    x = fill(values, valid)
+    width = min(window, x.shape[-1] - (x.shape[-1] + 1) % 2)
+    some = np.isfinite(x[:, 0])
+    if width > order and some.any():
+        x[some] = savgol_filter(x[some], width, order, axis=-1, mode="interp")
+    return x
+
+
+def hampel(values: Array, valid: Mask, *, threshold: float = 3.0, window: int = 11) -> Array:
+    """The record with its spikes replaced: beyond `threshold` robust sigmas of the running median, the median itself.
+
+    Sigma is 1.4826 × the median absolute deviation within the window (Hampel 1974, doi:10.1080/01621459.1974.10482962).
+    """
+    x = fill(values, valid)
+    half = window // 2
+    padded = np.pad(x, ((0, 0), (half, half)), mode="edge")
+    around = np.lib.stride_tricks.sliding_window_view(padded, window, axis=-1)
+    median = np.median(around, axis=-1)
+    spread = 1.4826 * np.median(np.abs(around - median[..., None]), axis=-1)
+    return np.where(np.abs(x - median) > threshold * spread, median, x)
