@@ -7,6 +7,7 @@ import sys
 import typer
 
 # Importing a file adds its commands; the order is the order of `pc2dae --help`.
+from pc2dae.cli import simulate as _simulate  # noqa: F401
 from pc2dae.cli.app import app
 
 __all__ = ["app", "main"]

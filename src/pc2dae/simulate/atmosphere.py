@@ -1,0 +1,88 @@
+"""The air of a day: mean wind and turbulence, temperature, humidity and pressure, and the slowly drifting background."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pc2dae.simulate.path import Path
+from pc2dae.simulate.plan import FlightPlan
+from pc2dae.simulate.processes import DT_S, Array, lagged, swell, wander
+
+GRAVITY, GAS_CONSTANT = 9.80665, 287.05  # m s-2, J kg-1 K-1
+GROUND_M = 452.0  # above the geoid, near Prince Albert
+LAPSE = 0.0098  # K m-1, well mixed afternoon air
+
+# Clean air of a rural autumn day: central value and relative spread between days.
+BACKGROUND = {
+    "bc": (230.0, 0.25),  # ng m-3 (paper: below 500)
+    "co": (125.0, 0.10),  # ppb
+    "co2": (419.5, 0.004),  # ppm
+    "no": (0.6, 0.3),
+    "no2": (3.0, 0.3),
+    "o3": (34.0, 0.15),
+    "so2": (0.8, 0.3),
+    "pm25": (2.6, 0.2),  # ug m-3
+}
+
+
+@dataclass(frozen=True)
+class Air:
+    """The state of the air at the aircraft, at every fine time step."""
+
+    wind: float  # mean [m s-1], blowing towards +x
+    drift_x: Array  # how far the air has moved since take-off [m]
+    drift_y: Array
+    meander: Array  # slow swing of the wind's direction [rad]
+    heave: Array  # slow swing of the plume's height, relative
+    temperature: Array  # [degC]
+    humidity: Array  # [%]
+    pressure: Array  # [hPa]
+    background: dict[str, Array]  # species → clean-air concentration
+
+
+def weather(plan: FlightPlan, path: Path) -> Air:
+    """The air along `path` on the day of `plan`."""
+    rng = plan.rng(1)
+    count = len(path.x)
+    wind = float(rng.uniform(2.4, 5.0))
+    gusts = 0.22 * wind * wander(rng, count, tau_s=12)
+    across = 0.18 * wind * wander(rng, count, tau_s=10)
+    meander = 0.10 * swell(rng, count, tau_s=70) + 0.05 * swell(rng, count, tau_s=15)
+    trend = np.linspace(0, 1, count) * rng.uniform(-0.5, 0.5)
+    thermals = 0.20 * swell(rng, count, tau_s=25)
+    temperature = plan.temperature_c + trend + thermals - LAPSE * path.z + 0.25 * swell(rng, count, tau_s=200)
+    ground_hpa = (
+        960.0 + rng.normal(0, 4.0) + np.linspace(0, 1, count) * rng.normal(0, 0.3) + 0.03 * swell(rng, count, tau_s=60)
+    )
+    virtual = plan.temperature_c + 273.15 - 0.5 * LAPSE * path.z
+    pressure = ground_hpa * np.exp(-GRAVITY * path.z / (GAS_CONSTANT * virtual))
+    vapour = (
+        saturation_hpa(np.array(plan.temperature_c))
+        * plan.humidity_pct
+        / 100
+        * (1 + 0.015 * swell(rng, count, tau_s=120))
+    )
+    humidity = np.clip(100 * vapour / saturation_hpa(temperature), 1.0, 99.0)
+    background = {}
+    for species, (centre, spread) in BACKGROUND.items():
+        day = centre * float(np.exp(rng.normal(0, spread)))
+        slow = 0.0015 if species == "co2" else 0.06
+        background[species] = day * (1 + slow * swell(rng, count, tau_s=240))
+    return Air(
+        wind=wind,
+        drift_x=np.cumsum(np.maximum(wind + gusts, 0.3)) * DT_S,
+        drift_y=np.cumsum(across) * DT_S,
+        meander=meander,
+        heave=0.25 * swell(rng, count, tau_s=45),
+        temperature=lagged(temperature, t90_s=0.5),
+        humidity=humidity,
+        pressure=pressure,
+        background=background,
+    )
+
+
+def saturation_hpa(temperature_c: Array) -> Array:
+    """Saturation vapour pressure over water, 6.112·exp(17.62 T/(243.12 + T)) [hPa] (WMO-No. 8, −45…60 °C)."""
+    return np.asarray(6.112 * np.exp(17.62 * temperature_c / (243.12 + temperature_c)), dtype=np.float64)

@@ -1,0 +1,95 @@
+"""A simulated flight in memory, and a campaign of them as the files the instruments make."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+import xarray as xr
+
+from pc2dae.flight.stream import Stream
+from pc2dae.logs import afe, ardupilot, bme280, li830, ma200, pms5003, scd30
+from pc2dae.simulate.aethalometer import fly_ma200
+from pc2dae.simulate.atmosphere import weather
+from pc2dae.simulate.electrochemical import fly_boards
+from pc2dae.simulate.others import fly_autopilot, fly_bme280, fly_li830, fly_pms5003, fly_scd30
+from pc2dae.simulate.path import fly
+from pc2dae.simulate.plan import FlightPlan, plan_campaign
+from pc2dae.simulate.plumes import smoke
+from pc2dae.simulate.truth import make_truth, write_truth
+
+
+@dataclass(frozen=True)
+class SimulatedFlight:
+    """The logs of one flight, and the truth about it."""
+
+    plan: FlightPlan
+    streams: list[Stream]
+    truth: xr.Dataset
+
+
+def simulate_flight(seed: int, minutes: float = 25.0, *, perfect_sheets: bool = False) -> SimulatedFlight:
+    """One flight in memory, no files."""
+    return fly_plan(plan_campaign(seed, flights=1, minutes=minutes, perfect_sheets=perfect_sheets)[0])
+
+
+def fly_plan(plan: FlightPlan) -> SimulatedFlight:
+    """The flight that `plan` describes: path, air, smoke, then every instrument in it."""
+    path = fly(plan.rng(4), plan.samples)
+    air = weather(plan, path)
+    smoky = smoke(plan, path, air)
+    records = [
+        fly_ma200(plan, path, air, smoky),
+        *fly_boards(plan, air, smoky),
+        fly_scd30(plan, air, smoky),
+        fly_li830(plan, air, smoky),
+        fly_pms5003(plan, smoky, "1"),
+        fly_pms5003(plan, smoky, "2"),
+        fly_bme280(plan, air),
+        fly_autopilot(plan, path, air),
+    ]
+    return SimulatedFlight(plan, [record.stream for record in records], make_truth(plan, path, air, smoky, records))
+
+
+def write_flight_files(flight: SimulatedFlight, folder: str | PathLike[str]) -> Path:
+    """Write `folder`/flight_NNN/<instrument files> and `folder`/flight_NNN.truth.nc; gives back the flight's folder."""
+    name = f"flight_{flight.plan.number:03d}"
+    target = Path(folder) / name
+    target.mkdir(parents=True, exist_ok=True)
+    stamp = np.datetime_as_string(flight.plan.start, unit="s").replace("-", "")[2:].replace("T", "").replace(":", "")
+    for stream in flight.streams:
+        write, file = WRITERS[stream.instrument]
+        write(target / file.format(unit=stream.unit, stamp=stamp), stream)
+    write_truth(flight.truth, Path(folder) / f"{name}.truth.nc")
+    return target
+
+
+# instrument → writer and the name its file has on the memory card
+WRITERS: dict[str, tuple[Callable[[Path, Stream], None], str]] = {
+    "ma200": (ma200.write, "MA200-0187_S0016_{stamp}.csv"),
+    "afe": (afe.write, "afe_{unit}.csv"),
+    "scd30": (scd30.write, "scd30.csv"),
+    "li830": (li830.write, "li830.log"),
+    "pms5003": (pms5003.write, "pms5003_{unit}.csv"),
+    "bme280": (bme280.write, "bme280.csv"),
+    "ardupilot": (ardupilot.write, "00000042.bin"),
+}
+
+
+def write_campaign(plans: list[FlightPlan], folder: str | PathLike[str], *, workers: int = 1) -> Iterator[Path]:
+    """Fly and write every plan, giving back each flight's folder as it is done."""
+    if workers <= 1:
+        for plan in plans:
+            yield _fly_and_write(plan, folder)
+        return
+    with ProcessPoolExecutor(max_workers=workers) as pool:
+        for done in as_completed([pool.submit(_fly_and_write, plan, folder) for plan in plans]):
+            yield done.result()
+
+
+def _fly_and_write(plan: FlightPlan, folder: str | PathLike[str]) -> Path:
+    return write_flight_files(fly_plan(plan), folder)

@@ -1,0 +1,188 @@
+"""Electrochemical boards: gases to electrode millivolts, by AAN 803 read backwards, with all that cells do wrong."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from pc2dae.compensation.electrochemical import coefficients, compensate_cell, sensitivity
+from pc2dae.flight.schema import SPIKE
+from pc2dae.flight.stream import Stream
+from pc2dae.simulate.atmosphere import Air
+from pc2dae.simulate.clocks import lost_seconds, on_seconds, own_clock, sampling
+from pc2dae.simulate.payload import BOARDS, NOISE_PPB, ZERO_PPB, Cell, Sheet, make_cells
+from pc2dae.simulate.plan import UTC_OFFSET_MIN, FlightPlan
+from pc2dae.simulate.plumes import Smoke
+from pc2dae.simulate.processes import DT_S, Array, at, lagged, second_means, swell
+from pc2dae.simulate.record import Record
+
+DOUBLING_C = 10.0  # the zero current doubles per 10 degC
+AUXILIARY_NOISE = 0.25  # of the working electrode's
+
+
+@dataclass(frozen=True)
+class Electrodes:
+    """Noise-free electrodes of one cell at every fine step [mV]."""
+
+    we: Array
+    ae: Array
+
+
+def fly_boards(plan: FlightPlan, air: Air, smoke: Smoke) -> list[Record]:
+    """The logs of both boards, and the noise-free channels."""
+    cells = make_cells(plan.seed, perfect_sheets=plan.perfect_sheets)
+    boards = {unit: _board_temperature(plan, air, unit) for unit in BOARDS}
+    electrodes = {name: _electrodes(plan, cell, air, smoke, boards[cell.unit]) for name, cell in cells.items()}
+    zeros = _zero_errors(plan, cells, electrodes, boards)
+    moved = {name: Electrodes(e.we + zeros[name], e.ae) for name, e in electrodes.items()}
+    return [
+        _log(plan, unit, {n: c for n, c in cells.items() if c.unit == unit}, moved, boards[unit], zeros)
+        for unit in BOARDS
+    ]
+
+
+def _board_temperature(plan: FlightPlan, air: Air, unit: str) -> Array:
+    rng = plan.rng(20, ord(unit))
+    return lagged(air.temperature, t90_s=float(rng.uniform(70, 130))) + float(rng.uniform(0.8, 1.8))
+
+
+def _electrodes(plan: FlightPlan, cell: Cell, air: Air, smoke: Smoke, temperature: Array) -> Electrodes:
+    """WE and AE of one cell: lagged gas × true sensitivity, cross-sensitivities, humidity, drift, and the sheet's zero."""
+    rng = plan.rng(21, ord(cell.unit), *cell.gas.encode())
+    own = sensitivity(cell.sheet, "we_sensitivity")
+    felt = cell.sensitivity * (
+        smoke.species[cell.gas] + sum(share * smoke.species[other] for other, share in cell.cross.items())
+    )
+    signal = own * felt
+    if cell.gas == "o3":
+        signal = (
+            signal + sensitivity(cell.sheet, "we_cross_sensitivity_no2") * cell.no2_sensitivity * smoke.species["no2"]
+        )
+    wetting = cell.wetting * lagged(np.gradient(air.humidity, DT_S) * 60.0, t90_s=40.0)
+    drift = cell.zero_slope * (temperature - temperature[0])
+    if not plan.perfect_sheets:
+        drift = drift + 0.12 * ZERO_PPB[cell.gas] * swell(rng, len(temperature), tau_s=400)
+    corrected = lagged(signal, t90_s=cell.t90_s) + own * (wetting + drift)
+    growth = 2.0 ** ((temperature - 20.0) / DOUBLING_C)
+    ae = cell.sheet["ae_electronic_zero_mv"] + cell.sheet["ae_sensor_zero_mv"] * growth
+    zero = coefficients(temperature, cell.sheet, cell.sensor_type)
+    return Electrodes(zero.working_electrode(corrected, ae), ae)
+
+
+def _read(cells: dict[str, Cell], electrodes: dict[str, Electrodes], temperature: dict[str, Array]) -> dict[str, Array]:
+    """Compensated channels [ppb] by the sheets handed out; the OX cell takes NO2 from its own board."""
+    out: dict[str, Array] = {}
+    for name in sorted(cells, key=lambda n: cells[n].gas == "o3"):
+        cell, e = cells[name], electrodes[name]
+        no2 = out[f"no2_{cell.unit}"] if cell.gas == "o3" else None
+        out[name] = compensate_cell(e.we, e.ae, temperature[cell.unit], cell.sheet, cell.sensor_type, no2_ppb=no2)
+    return {name: out[name] for name in cells}
+
+
+def noise_ppb(cell: Cell, cells: dict[str, Cell]) -> float:
+    """White noise of a compensated channel, one sigma of a row [ppb]; O3 also carries the NO2 cell's."""
+    own = NOISE_PPB[cell.gas]
+    if cell.gas != "o3":
+        return own
+    ratio = sensitivity(cell.sheet, "we_cross_sensitivity_no2") / sensitivity(cell.sheet, "we_sensitivity")
+    return float(np.hypot(own, ratio * noise_ppb(cells[f"no2_{cell.unit}"], cells)))
+
+
+def _zero_errors(
+    plan: FlightPlan, cells: dict[str, Cell], electrodes: dict[str, Electrodes], boards: dict[str, Array]
+) -> dict[str, float]:
+    """How far each working electrode's zero has moved since the factory [mV].
+
+    The cells' own errors are random; their common part (weather, age) is such that the planned share of compensated
+    values is negative. A channel's shift in ppb is turned into millivolts, an O3 shift also carrying the NO2 cell's.
+    """
+    if plan.perfect_sheets:
+        return dict.fromkeys(cells, 0.0)
+    rng = plan.rng(22)
+    fixed = np.random.default_rng(np.random.SeedSequence(plan.seed, spawn_key=(0, 8))).normal(0, 0.8, len(cells))
+    own = {n: ZERO_PPB[c.gas] * (f + rng.normal(0, 0.3)) for (n, c), f in zip(cells.items(), fixed, strict=True)}
+    coarse = {n: Electrodes(second_means(e.we), second_means(e.ae)) for n, e in electrodes.items()}
+    reading = _read(cells, coarse, {unit: second_means(t) for unit, t in boards.items()})
+
+    def negative(common: float) -> float:
+        shares = [
+            ndtr(-(reading[n] + own[n] + common * ZERO_PPB[c.gas]) / noise_ppb(c, cells)).mean()
+            for n, c in cells.items()
+        ]
+        return float(np.mean(shares))
+
+    low, high = -6.0, 6.0
+    for _ in range(30):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if negative(middle) > plan.gas_negative else (low, middle)
+    shift = {n: own[n] + middle * ZERO_PPB[c.gas] for n, c in cells.items()}
+    out = {n: shift[n] * sensitivity(c.sheet, "we_sensitivity") for n, c in cells.items()}
+    for name, cell in cells.items():
+        if cell.gas == "o3":
+            out[name] += shift[f"no2_{cell.unit}"] * sensitivity(cell.sheet, "we_cross_sensitivity_no2")
+    return out
+
+
+def _log(
+    plan: FlightPlan,
+    unit: str,
+    cells: dict[str, Cell],
+    electrodes: dict[str, Electrodes],
+    temperature: Array,
+    zeros: dict[str, float],
+) -> Record:
+    rng = plan.rng(23, ord(unit))
+    clock = own_clock(rng)
+    rows = sampling(rng, plan.samples, jitter_s=0.03, gaps_per_hour=4.0, repeats_per_hour=2.0)
+    t = rows.times_s
+    columns: dict[str, Array] = {}
+    faults: dict[str, NDArray[np.int32]] = {}
+    for name, cell in cells.items():
+        mv = NOISE_PPB[cell.gas] * sensitivity(cell.sheet, "we_sensitivity")
+        share = coefficients(np.array(temperature.mean()), cell.sheet, cell.sensor_type).n
+        white = mv / float(np.hypot(1.0, AUXILIARY_NOISE * share))
+        faults[name] = lost_seconds(rows, plan.samples)
+        spikes = np.zeros(len(t))
+        for _ in range(rng.poisson(1.2 * plan.samples / 1500)):  # the radio's bursts
+            row = int(rng.integers(30, len(t) - 5))
+            spikes[row] += rng.choice([-1, 1]) * mv * rng.uniform(15, 60)
+            faults[name][int(t[row])] |= SPIKE
+        columns[f"{cell.gas}_we"] = at(t, electrodes[name].we) + white * rng.standard_normal(len(t)) + spikes
+        columns[f"{cell.gas}_ae"] = at(t, electrodes[name].ae) + AUXILIARY_NOISE * white * rng.standard_normal(len(t))
+    columns["temperature"] = at(t, temperature) + rng.normal(0, 0.02, len(t))
+    sampled = {n: Electrodes(at(t, electrodes[n].we), at(t, electrodes[n].ae)) for n in cells}
+    noise_free = _read(cells, sampled, {unit: at(t, temperature)})
+    sheet = _board_sheet(unit, [c.sheet for c in cells.values()])
+    stream = Stream(
+        "afe", unit, clock.shows(plan.start, t), columns, {c: "degC" if c == "temperature" else "mV" for c in columns},
+        rows_read=len(t), calibration=sheet, serial=f"AFE-{26 if unit == 'a' else 31:06d}", source=f"afe_{unit}.csv",
+        notes={"utc_offset_min": UTC_OFFSET_MIN},
+    )  # fmt: skip
+    return Record(
+        stream,
+        clock,
+        response={n: on_seconds(t, v, plan.samples) for n, v in noise_free.items()},
+        faults=faults,
+        t90_s={n: c.t90_s for n, c in cells.items()},
+        facts={"true_calibration": _board_sheet(unit, [_true_sheet(c, zeros[n]) for n, c in cells.items()])},
+    )
+
+
+def _board_sheet(unit: str, sensors: list[Sheet]) -> Sheet:
+    return {"type": "810-0023-00", "calibrated_on": "2025-04-11", "pt1000_v20": 0.312, "unit": unit, "sensors": sensors}
+
+
+def _true_sheet(cell: Cell, zero_mv: float) -> Sheet:
+    """The sheet with which compensation would give the lagged ambient gas (cross-sensitivities and drift apart)."""
+    true = dict(cell.sheet)
+    true["we_electronic_zero_mv"] += zero_mv
+    true["we_total_zero_mv"] += zero_mv
+    true["we_sensitivity_mv_ppb"] *= cell.sensitivity
+    true["we_sensitivity_na_ppb"] *= cell.sensitivity
+    if cell.gas == "o3":
+        for key in ("we_cross_sensitivity_no2_mv_ppb", "we_cross_sensitivity_no2_na_ppb"):
+            true[key] *= cell.no2_sensitivity
+    return true

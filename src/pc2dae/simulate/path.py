@@ -1,0 +1,171 @@
+"""How the aircraft flies: parked, climbing, hovering, crossing the plume, with the paper's speed statistics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtr
+
+from pc2dae.simulate.processes import DT_S, RATE_HZ, Array, swell
+
+# Paper: 36.9 % of the time below 0.1 m/s, median 0.21, mean 1.78, maximum 8.6 m/s.
+STILL_SHARE = 0.372  # parked or held by the autopilot
+DRIFT_SHARE = 0.185  # hovering loosely; the median lies in here
+MEAN_SPEED = 1.775
+MAX_SPEED = 8.6  # the autopilot's limit
+ACCELERATION = 1.6  # m s-2
+CLIMB = 2.0  # m s-1
+
+
+@dataclass(frozen=True)
+class Path:
+    """Where the aircraft is at every fine time step: x downwind and y across the wind of the fire, z above ground."""
+
+    x: Array  # [m]
+    y: Array
+    z: Array
+    vx: Array  # [m s-1]
+    vy: Array
+    airborne: Array  # 1 in the air, 0 parked
+
+    @property
+    def speed(self) -> Array:
+        """Horizontal speed over ground [m s-1]."""
+        return np.hypot(self.vx, self.vy)
+
+
+def fly(rng: np.random.Generator, samples: int) -> Path:
+    """A flight of `samples` seconds from home, through the smoke and back."""
+    still = round(STILL_SHARE * samples)
+    drift = round(DRIFT_SHARE * samples)
+    moving = samples - still - drift
+    legs = _legs(rng, moving, MEAN_SPEED * samples - _DRIFT_MEAN * drift - 0.045 * still)
+    parked = max(20, round(0.09 * samples)), max(15, round(0.04 * samples))
+    hovers = _split(rng, still - sum(parked), shortest=15, longest=110, kind="still") + _split(
+        rng, drift, shortest=15, longest=90, kind="drift"
+    )
+    rng.shuffle(hovers)
+    order = _interleave(rng, hovers, legs[:-1])
+    # The climb out and the descent home happen in hovers: the first and the last of a flight.
+    segments = [("parked", parked[0], 0.0), *order, legs[-1], hovers[-1], ("parked", parked[1], 0.0)]
+    return _integrate(rng, segments, samples)
+
+
+_DRIFT_QUANTILES = np.array([0.0, 0.35, 0.72, 0.93, 1.0]), np.array([0.101, 0.15, 0.213, 0.32, 0.45])
+_DRIFT_MEAN = float(np.trapezoid(np.interp(np.linspace(0, 1, 999), *_DRIFT_QUANTILES), np.linspace(0, 1, 999)))
+
+Segment = tuple[str, int, float]  # kind, seconds, cruise speed
+
+
+def _legs(rng: np.random.Generator, seconds: int, distance: float) -> list[Segment]:
+    """Straight legs that take `seconds` and together cover `distance` [m]; one reaches the speed limit, the last leads home."""
+    durations: list[int] = []
+    while sum(durations) < seconds - 60:
+        durations.append(int(rng.integers(14, 60)))
+    durations.append(max(12, seconds - sum(durations)))
+    durations[-2] += seconds - sum(durations)
+    speeds = rng.lognormal(np.log(3.6), 0.45, len(durations))
+    fastest = int(np.argmax(np.array(durations[:-1])))
+    low, high = 0.05, 6.0
+    for _ in range(40):
+        scale = 0.5 * (low + high)
+        cruise = _limited(speeds * scale, durations, fastest)
+        low, high = (scale, high) if _covered(cruise, durations) < distance else (low, scale)
+    return [("leg", t, float(v)) for t, v in zip(durations, cruise, strict=True)]
+
+
+def _limited(speeds: Array, durations: list[int], fastest: int) -> Array:
+    reachable = 0.48 * ACCELERATION * np.array(durations)
+    cruise = np.minimum(np.minimum(speeds, MAX_SPEED), reachable)
+    cruise[fastest] = min(MAX_SPEED, reachable[fastest])
+    return np.asarray(np.maximum(cruise, 0.4), dtype=np.float64)
+
+
+def _covered(cruise: Array, durations: list[int]) -> float:
+    return float(np.sum(cruise * (np.array(durations) - cruise / ACCELERATION)))
+
+
+def _split(rng: np.random.Generator, seconds: int, *, shortest: int, longest: int, kind: str) -> list[Segment]:
+    pieces: list[int] = []
+    while (left := seconds - sum(pieces)) > 0:
+        piece = int(rng.integers(shortest, longest))
+        pieces.append(left if left - piece < shortest else piece)
+    return [(kind, piece, 0.0) for piece in pieces]
+
+
+def _interleave(rng: np.random.Generator, hovers: list[Segment], legs: list[Segment]) -> list[Segment]:
+    """All hovers but the last, a few legs after each, the first hover first."""
+    places = np.sort(rng.integers(0, len(hovers) - 1, len(legs))) if len(hovers) > 1 else np.zeros(len(legs), int)
+    order: list[Segment] = []
+    for i, hover in enumerate(hovers[:-1]):
+        order.append(hover)
+        order.extend(leg for leg, place in zip(legs, places, strict=True) if place == i)
+    return order
+
+
+def _trapezoid(seconds: int, cruise: float) -> Array:
+    t = (np.arange(seconds * RATE_HZ) + 0.5) * DT_S
+    return np.asarray(np.minimum(cruise, ACCELERATION * np.minimum(t, seconds - t)), dtype=np.float64)
+
+
+def _integrate(rng: np.random.Generator, segments: list[Segment], samples: int) -> Path:
+    home = np.array([rng.uniform(-60, -20), rng.choice([-1, 1]) * rng.uniform(50, 90)])
+    position = home.copy()
+    vx, vy, level, airborne = [], [], [], []
+    height = 0.0
+    side = rng.choice([-1.0, 1.0])
+    last_leg = max(i for i, (kind, _, _) in enumerate(segments) if kind == "leg")
+    for i, (kind, seconds, cruise) in enumerate(segments):
+        count = seconds * RATE_HZ
+        if kind == "leg":
+            speed = _trapezoid(seconds, cruise)
+            if i == last_leg:
+                goal = home
+            else:
+                goal = np.array([rng.uniform(25, 190), side * rng.uniform(25, 80)])
+                side = -side
+            bearing = np.arctan2(*(goal - position)[::-1])
+            wobble = 0.04 * swell(rng, count, tau_s=4)
+            dx, dy = speed * np.cos(bearing + wobble), speed * np.sin(bearing + wobble)
+        else:
+            speed, bearing_series = _hover(rng, count, kind)
+            dx, dy = speed * np.cos(bearing_series), speed * np.sin(bearing_series)
+        position = position + np.array([dx.sum(), dy.sum()]) * DT_S
+        if kind == "parked" or i == len(segments) - 2:
+            height = 0.0
+        elif rng.random() < 0.55 or height == 0.0:
+            height = float(rng.uniform(12, 75))
+        vx.append(dx)
+        vy.append(dy)
+        level.append(np.full(count, height))
+        airborne.append(np.full(count, float(kind != "parked")))
+    across = np.concatenate(vx), np.concatenate(vy)
+    z = _climb(np.concatenate(level))
+    flying = np.concatenate(airborne)
+    z = z + flying * np.clip(z / 5, 0, 1) * 0.25 * swell(rng, len(z), tau_s=3)
+    x = home[0] + np.cumsum(across[0]) * DT_S
+    y = home[1] + np.cumsum(across[1]) * DT_S
+    keep = slice(0, samples * RATE_HZ)
+    return Path(x[keep], y[keep], np.maximum(z[keep], 0.0), across[0][keep], across[1][keep], flying[keep])
+
+
+def _hover(rng: np.random.Generator, count: int, kind: str) -> tuple[Array, Array]:
+    """Speed with a prescribed distribution, and a bearing that turns so that the aircraft stays in its place."""
+    if kind == "parked":
+        return np.zeros(count), np.zeros(count)
+    quantile = ndtr(swell(rng, count, tau_s=4))
+    speed = np.interp(quantile, *_DRIFT_QUANTILES) if kind == "drift" else 0.012 + 0.068 * quantile
+    bearing = rng.uniform(0, 2 * np.pi) + np.cumsum(0.7 * swell(rng, count, tau_s=6)) * DT_S
+    return speed, bearing
+
+
+def _climb(level: Array) -> Array:
+    """Height that follows the wanted `level` [m] at no more than the climb rate, without corners."""
+    step = CLIMB * DT_S
+    z = np.empty_like(level)
+    now = 0.0
+    for i, wanted in enumerate(level.tolist()):
+        now += min(step, max(-step, 0.025 * (wanted - now)))
+        z[i] = now
+    return z

@@ -1,0 +1,87 @@
+"""What is decided before anything flies: lengths, days, weather and the share of smoke of every flight of a campaign."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pc2dae.errors import Pc2daeError
+
+PAPER_FLIGHTS = 5
+PAPER_SAMPLES = 7_894
+UTC_OFFSET_MIN = -360  # Saskatchewan keeps this all year
+
+PM_ABOVE_DETECTION = 0.332  # paper: 66.8 % below
+GAS_NEGATIVE = 0.335  # share of compensated gas values below zero, inferred from the paper's tables
+
+
+@dataclass(frozen=True)
+class FlightPlan:
+    """One flight before it happens."""
+
+    seed: int
+    number: int  # in the campaign, from 1
+    samples: int  # seconds
+    start: np.datetime64  # UTC
+    temperature_c: float  # at the ground
+    humidity_pct: float
+    smoke_share: float  # of the time with PM2.5 above detection
+    gas_negative: float  # share of negative gas values after compensation
+    perfect_sheets: bool = False
+
+    def rng(self, *key: int) -> np.random.Generator:
+        """The generator of one part of this flight."""
+        return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(self.number, *key)))
+
+
+def plan_campaign(
+    seed: int, *, flights: int | None = None, minutes: float | None = None, perfect_sheets: bool = False
+) -> list[FlightPlan]:
+    """The flights of a campaign; with neither `flights` nor `minutes`, the paper's 5 with 7,894 samples.
+
+    Conditions are stratified over the flights, so that a campaign spans the published ranges whatever the seed.
+    """
+    if flights is not None and flights < 1:
+        raise Pc2daeError(f"{flights} flights cannot be simulated", hint="--flights takes 1 or more")
+    if minutes is not None and not 3 <= minutes <= 240:
+        raise Pc2daeError(f"a flight of {minutes:g} minutes cannot be simulated", hint="--minutes takes 3 to 240")
+    if seed < 0:
+        raise Pc2daeError(f"seed {seed} is negative", hint="--seed takes 0 or more")
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0,)))
+    count = PAPER_FLIGHTS if flights is None else flights
+    weights = rng.uniform(0.85, 1.15, count)
+    if minutes is None:
+        edges = np.rint(
+            np.concatenate([[0.0], np.cumsum(weights / weights.sum())]) * PAPER_SAMPLES * count / PAPER_FLIGHTS
+        )
+        samples = np.diff(edges).astype(int)
+    else:
+        samples = np.full(count, round(minutes * 60))
+    warm = _strata(rng, count)
+    moist = np.clip(1.0 - warm + rng.normal(0, 0.04, count), 0.0, 1.0)  # warm afternoons are dry
+    smoke, negative = _strata(rng, count), _strata(rng, count)
+    day = np.datetime64("2025-10-06T00:00:00", "s") + np.timedelta64(86_400, "s") * np.sort(rng.integers(0, 20, count))
+    hour = 16.0 + 8.0 * warm  # local 10 h to 18 h
+    return [
+        FlightPlan(
+            seed=seed,
+            number=i + 1,
+            samples=int(samples[i]),
+            start=np.datetime64(day[i] + np.timedelta64(int(hour[i] * 3600) + i, "s"), "ns"),
+            temperature_c=float(16.3 + 17.0 * warm[i]),
+            humidity_pct=float(33.0 + 34.0 * moist[i]),
+            smoke_share=float(PM_ABOVE_DETECTION + 0.2 * (smoke[i] - 0.5)),
+            gas_negative=float(GAS_NEGATIVE + 0.12 * (negative[i] - 0.5)),
+            perfect_sheets=perfect_sheets,
+        )
+        for i in range(count)
+    ]
+
+
+def _strata(rng: np.random.Generator, count: int) -> NDArray[np.float64]:
+    """`count` values over 0…1, one in each of `count` equal parts, in random order; their mean is ½."""
+    if count == 1:
+        return rng.uniform(0.3, 0.7, 1)
+    return rng.permutation(np.linspace(0.0, 1.0, count))

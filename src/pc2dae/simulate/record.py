@@ -1,0 +1,28 @@
+"""What the simulation of one instrument gives: its log, and what its channels would have read without noise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pc2dae.flight.stream import Stream
+from pc2dae.simulate.clocks import Clock
+from pc2dae.simulate.processes import Array
+
+
+@dataclass(frozen=True)
+class Record:
+    """One instrument's part of a simulated flight."""
+
+    stream: Stream
+    clock: Clock
+    response: dict[str, Array] = field(default_factory=dict)  # channel → noise-free reading, per true second
+    faults: dict[str, NDArray[np.int32]] = field(
+        default_factory=dict
+    )  # channel → flag bits (flight.schema), per second
+    t90_s: dict[str, float] = field(default_factory=dict)
+    facts: dict[str, object] = field(
+        default_factory=dict
+    )  # what else is true of the instrument, for the truth's attributes
