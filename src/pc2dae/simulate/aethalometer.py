@@ -20,14 +20,14 @@ SPOT_M2 = np.pi * 0.0015**2  # 3 mm spot
 C_REF = 1.3  # multiple scattering in the filter
 # name: wavelength [nm], mass attenuation [m2 g-1] (AethLabs), detector counts at a clean spot, photoelectrons per count
 LAMPS = {
-    "uv": (375.0, 24.069, 880_000.0, 2.6e4),
-    "blue": (470.0, 19.070, 910_000.0, 6.0e4),
-    "green": (528.0, 17.028, 900_000.0, 8.0e4),
-    "red": (625.0, 14.091, 930_000.0, 1.6e5),
-    "ir": (880.0, 10.120, 950_000.0, 3.6e5),
+    "uv": (375.0, 24.069, 880_000.0, 1.5e4),
+    "blue": (470.0, 19.070, 910_000.0, 3.4e4),
+    "green": (528.0, 17.028, 900_000.0, 4.5e4),
+    "red": (625.0, 14.091, 930_000.0, 9.0e4),
+    "ir": (880.0, 10.120, 950_000.0, 2.0e5),
 }
 FLOWS_ML_MIN = (100.0, 50.0)  # through spot 1 and spot 2
-ADDITIVE_COUNTS = 0.9  # electronics
+ADDITIVE_COUNTS = 1.2  # electronics
 FLOW_NOISE = 0.012  # relative; makes the noise grow with the signal
 START_UP_S = 22
 ADVANCE_S = 12  # the tape moves, then the lamps settle

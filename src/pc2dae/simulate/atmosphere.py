@@ -70,6 +70,7 @@ def weather(plan: FlightPlan, path: Path) -> Air:
         day = centre * float(np.exp(rng.normal(0, spread)))
         slow = 0.0015 if species == "co2" else 0.06
         background[species] = day * (1 + slow * swell(rng, count, tau_s=240))
+    background |= {"pm1": 0.68 * background["pm25"], "pm10": 1.35 * background["pm25"], "angstrom": np.ones(count)}
     return Air(
         wind=wind,
         drift_x=np.cumsum(np.maximum(wind + gusts, 0.3)) * DT_S,

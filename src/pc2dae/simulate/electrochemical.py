@@ -102,7 +102,7 @@ def _zero_errors(
     if plan.perfect_sheets:
         return dict.fromkeys(cells, 0.0)
     rng = plan.rng(22)
-    fixed = np.random.default_rng(np.random.SeedSequence(plan.seed, spawn_key=(0, 8))).normal(0, 0.8, len(cells))
+    fixed = np.random.default_rng(np.random.SeedSequence(plan.seed, spawn_key=(0, 8))).normal(0, 0.6, len(cells))
     own = {n: ZERO_PPB[c.gas] * (f + rng.normal(0, 0.3)) for (n, c), f in zip(cells.items(), fixed, strict=True)}
     coarse = {n: Electrodes(second_means(e.we), second_means(e.ae)) for n, e in electrodes.items()}
     reading = _read(cells, coarse, {unit: second_means(t) for unit, t in boards.items()})

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtr
 
 from pc2dae.simulate.processes import DT_S, RATE_HZ, Array, swell
 
@@ -154,7 +153,7 @@ def _hover(rng: np.random.Generator, count: int, kind: str) -> tuple[Array, Arra
     """Speed with a prescribed distribution, and a bearing that turns so that the aircraft stays in its place."""
     if kind == "parked":
         return np.zeros(count), np.zeros(count)
-    quantile = ndtr(swell(rng, count, tau_s=4))
+    quantile = np.argsort(np.argsort(swell(rng, count, tau_s=4))) / count
     speed = np.interp(quantile, *_DRIFT_QUANTILES) if kind == "drift" else 0.012 + 0.068 * quantile
     bearing = rng.uniform(0, 2 * np.pi) + np.cumsum(0.7 * swell(rng, count, tau_s=6)) * DT_S
     return speed, bearing

@@ -32,20 +32,10 @@ T90 = {
     "o3_a": 11.9,
     "o3_b": 14.5,
 }
-NOISE_PPB = {
-    "no": 34.0,
-    "no2": 7.0,
-    "o3": 5.5,
-    "so2": 8.0,
-    "co": 10.0,
-}  # white, one sigma of a 1 Hz row (data sheets, FIELD 3.5)
-ZERO_PPB = {
-    "no": 32.0,
-    "no2": 9.0,
-    "o3": 22.0,
-    "so2": 12.0,
-    "co": 90.0,
-}  # how far zeros wander between calibration and flight
+# White, one sigma of a 1 Hz row (data sheets, FIELD 3.5).
+NOISE_PPB = {"no": 34.0, "no2": 7.0, "o3": 5.5, "so2": 8.0, "co": 10.0}
+# How far zeros wander between calibration and flight.
+ZERO_PPB = {"no": 14.0, "no2": 8.0, "o3": 28.0, "so2": 5.0, "co": 110.0}
 # Sensitivity to another gas per sensitivity to the own one, as data sheets have it; the cell's real one is up to 3 times that.
 CROSS = {
     "no": {"no2": 0.02},

@@ -71,7 +71,7 @@ def plan_campaign(
             samples=int(samples[i]),
             start=np.datetime64(day[i] + np.timedelta64(int(hour[i] * 3600) + i, "s"), "ns"),
             temperature_c=float(16.3 + 17.0 * warm[i]),
-            humidity_pct=float(33.0 + 34.0 * moist[i]),
+            humidity_pct=float(32.0 + 35.5 * moist[i]),
             smoke_share=float(PM_ABOVE_DETECTION + 0.2 * (smoke[i] - 0.5)),
             gas_negative=float(GAS_NEGATIVE + 0.12 * (negative[i] - 0.5)),
             perfect_sheets=perfect_sheets,

@@ -124,7 +124,7 @@ def _encounters(truth: xr.Dataset, suite: Suite) -> list[dict[str, float]]:
 def _attributes(
     plan: FlightPlan, air: Air, smoke: Smoke, records: Sequence[Record], encounters: list[dict[str, float]]
 ) -> dict[str, Any]:
-    edges = smoke.filament_edge_m
+    edges = smoke.edge_m
     facts = {record.stream.key: record.facts for record in records if record.facts}
     return {
         "title": f"truth of simulated flight {plan.number:03d}",

@@ -1,0 +1,140 @@
+"""Is a simulated campaign like the paper's? Published, simulated and tolerated, line by line (SCIENCE 5)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import xarray as xr
+
+from pc2dae.flight.schema import suite_of
+from pc2dae.simulate.processes import Array
+
+TARGETS = ("bc", "gas", "co2")
+
+
+@dataclass(frozen=True)
+class Line:
+    """One figure of the paper beside ours."""
+
+    what: str
+    published: str
+    simulated: float
+    low: float  # tolerated from …
+    high: float  # … to
+    unit: str = ""
+
+    @property
+    def holds(self) -> bool:
+        """Whether the simulated figure lies within its tolerance."""
+        return self.low <= self.simulated <= self.high
+
+
+def compare(flights: Sequence[xr.Dataset], truths: Sequence[xr.Dataset]) -> list[Line]:
+    """The published statistics beside those of `flights` (compensated, on the 1 Hz grid) and their truth."""
+    return [*_size(flights), *_negatives(flights), *_signals(flights), *_motion(flights), *_response(flights, truths)]
+
+
+def _pool(flights: Sequence[xr.Dataset], name: str) -> Array:
+    return np.concatenate([np.asarray(flight[name].values, np.float64) for flight in flights])
+
+
+def _share(values: Array, threshold: float) -> float:
+    """Percent of the finite values below `threshold`."""
+    finite = values[np.isfinite(values)]
+    return float(100 * np.mean(finite < threshold)) if len(finite) else float("nan")
+
+
+def _family(flights: Sequence[xr.Dataset], family: str) -> list[str]:
+    suite = suite_of(flights[0])
+    return [channel.name for channel in suite.channels if suite.family_of(channel.name) == family]
+
+
+def _size(flights: Sequence[xr.Dataset]) -> list[Line]:
+    samples = sum(flight.sizes["time"] for flight in flights)
+    targets = [name for family in TARGETS for name in _family(flights, family)]
+    missing = np.mean([100 * np.mean(np.isnan(_pool(flights, name))) for name in targets])
+    return [
+        Line("samples at 1 Hz", "7,894", samples, 7_894, 7_894),
+        Line("missing", "< 4", float(missing), 0, 4, "%"),
+    ]
+
+
+def _negatives(flights: Sequence[xr.Dataset]) -> list[Line]:
+    lines, every = [], []
+    for family, published in (("bc", 40.0), ("gas", 34.0), ("co2", 0.0)):
+        shares = [_share(_pool(flights, name), 0.0) for name in _family(flights, family)]
+        every += shares
+        tolerance = 5.0 if published else 0.0
+        lines.append(
+            Line(
+                f"negative, {family}",
+                f"≈ {published:g}",
+                float(np.mean(shares)),
+                published - tolerance,
+                published + tolerance,
+                "%",
+            )
+        )
+    return [Line("negative, all targets", "30.8", float(np.mean(every)), 25.8, 35.8, "%"), *lines]
+
+
+def _signals(flights: Sequence[xr.Dataset]) -> list[Line]:
+    limits = {channel.name: channel.detection_limit or 0.0 for channel in suite_of(flights[0]).channels}
+    below = np.mean([_share(_pool(flights, name), limits[name]) for name in _family(flights, "pm")])
+    scd30 = _pool(flights, "co2_scd30")
+    bc = _pool(flights, "bc_ir_1")
+    minutes = np.nanmean(bc[: len(bc) // 60 * 60].reshape(-1, 60), axis=1)
+    temperature, humidity = (_pool(flights, name) for name in ("air_temperature", "relative_humidity"))
+    lag1 = np.mean([_clean_air_lag1(flight, name) for flight in flights for name in _family(flights, "bc")])
+    return [
+        Line("PM below detection", "66.8", float(below), 61.8, 71.8, "%"),
+        Line("SCD30 stale", "50", float(100 * np.mean(np.diff(scd30[np.isfinite(scd30)]) == 0)), 47, 53, "%"),
+        Line("BC, background (median minute)", "< 500", float(np.nanmedian(minutes)), 0, 500, "ng m-3"),
+        Line("BC, heaviest smoke", "> 50,000", float(np.nanmax(bc)), 50_000, 1e6, "ng m-3"),
+        Line("BC noise, lag-1 autocorrelation", "-0.5", float(lag1), -0.6, -0.4),
+        Line("CO2, ambient (median)", "≈ 420", float(np.nanmedian(_pool(flights, "co2_li830"))), 415, 425, "ppm"),
+        Line("air temperature, lowest", "15", float(np.nanmin(temperature)), 13.5, 17, "degC"),
+        Line("air temperature, highest", "35", float(np.nanmax(temperature)), 33, 36.5, "degC"),
+        Line("relative humidity, lowest", "30", float(np.nanmin(humidity)), 27, 34, "%"),
+        Line("relative humidity, highest", "70", float(np.nanmax(humidity)), 66, 73, "%"),
+    ]
+
+
+def _clean_air_lag1(flight: xr.Dataset, name: str) -> float:
+    """Median lag-1 autocorrelation of one-minute pieces in the quieter half of a record."""
+    values = np.asarray(flight[name].values, np.float64)
+    pieces = values[: len(values) // 60 * 60].reshape(-1, 60)
+    pieces = pieces[np.isfinite(pieces).all(axis=1)]
+    quiet = pieces[np.argsort(pieces.std(axis=1))[: max(1, len(pieces) // 2)]]
+    centred = quiet - quiet.mean(axis=1, keepdims=True)
+    return float(np.median((centred[:, 1:] * centred[:, :-1]).sum(axis=1) / (centred**2).sum(axis=1)))
+
+
+def _motion(flights: Sequence[xr.Dataset]) -> list[Line]:
+    gps, ekf = _pool(flights, "ground_speed"), _pool(flights, "ekf_speed")
+    return [
+        Line("speed, mean", "1.78", float(np.nanmean(gps)), 1.78 * 0.9, 1.78 * 1.1, "m s-1"),
+        Line("speed, median", "0.21", float(np.nanmedian(gps)), 0.21 * 0.9, 0.21 * 1.1, "m s-1"),
+        Line("speed, highest", "8.6", float(np.nanmax(gps)), 8.6 * 0.95, 8.6 * 1.05, "m s-1"),
+        Line("time above 0.1 m/s", "63.1", 100 - _share(gps, 0.1), 60.1, 66.1, "%"),
+        Line("GPS against EKF speed", "≤ 0.4", float(100 * abs(np.nanmean(ekf) / np.nanmean(gps) - 1)), 0, 0.4, "%"),
+    ]
+
+
+def _response(flights: Sequence[xr.Dataset], truths: Sequence[xr.Dataset]) -> list[Line]:
+    t90 = np.array([json.loads(truth.attrs["t90_s"])[name] for truth in truths for name in _family(flights, "gas")])
+    low, median, high = np.percentile(t90, [25, 50, 75])
+    speed = _pool(flights, "ground_speed")
+    edges = np.concatenate([np.asarray(json.loads(truth.attrs["edge_width_m"])) for truth in truths])
+    return [
+        Line("electrochemical t90, lower quartile", "3", float(low), 2, 4, "s"),
+        Line("electrochemical t90, median", "4", float(median), 3, 5, "s"),
+        Line("electrochemical t90, upper quartile", "12", float(high), 11, 13, "s"),
+        Line("blur at mean speed", "7", float(median * np.nanmean(speed)), 5.5, 8.5, "m"),
+        Line("blur at highest speed", "34", float(median * np.nanmax(speed)), 27, 41, "m"),
+        Line("plume edges, 10–90 % (median)", "1–10", float(np.median(edges)), 1, 10, "m"),
+        Line("plume edges, within 1–10 m", "all", float(100 * np.mean((edges >= 1) & (edges <= 10))), 70, 100, "%"),
+    ]

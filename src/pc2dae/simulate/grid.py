@@ -1,0 +1,72 @@
+"""A simulated flight on its true seconds: what ingestion would give if it knew every clock exactly."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from pc2dae.compensation.electrochemical import compensate_cell
+from pc2dae.flight.schema import new_flight
+from pc2dae.flight.stream import Stream
+from pc2dae.simulate.payload import FACTORY
+from pc2dae.simulate.processes import Array
+from pc2dae.suite import Suite, load_suite
+
+
+def true_grid(streams: Sequence[Stream], truth: xr.Dataset) -> xr.Dataset:
+    """The flight of `streams`, gases compensated, with each clock's error taken from the truth; no quality flags.
+
+    Seconds without a row are missing; repeats of the SCD30 are kept as logged.
+    """
+    suite = load_suite("black-kite")
+    offsets, drifts = (json.loads(truth.attrs[key]) for key in ("clock_offset_s", "clock_drift_ppm"))
+    start, samples = truth["time"].values[0], truth.sizes["time"]
+    values: dict[str, Array] = {}
+    for stream in streams:
+        shown = (stream.time.astype("datetime64[ns]") - start).astype(np.int64) / 1e9 - offsets[stream.key]
+        second = np.floor(shown / (1 + 1e-6 * drifts[stream.key])).astype(int)
+        for name, column in _columns(stream, suite).items():
+            values[name] = _means(second, column, samples)
+    for channel in suite.channels:
+        if channel.difference_of is not None:
+            first, other = channel.difference_of
+            values[channel.name] = values[first] - values[other]
+    return new_flight(truth["time"].values, values, suite, flight_id=truth.attrs["id"], level="compensated")
+
+
+def _columns(stream: Stream, suite: Suite) -> dict[str, Array]:
+    """The suite's variables that this stream holds."""
+    wanted = {
+        source.split(".")[1]: name for name, source in suite.sources.items() if source.split(".")[0] == stream.key
+    }
+    if stream.instrument == "afe":
+        return _gases(stream, wanted)
+    found = {name: stream.columns[column] for column, name in wanted.items()}
+    return found | ({"ekf_speed": stream.columns["ekf_speed"]} if stream.instrument == "ardupilot" else {})
+
+
+def _gases(stream: Stream, wanted: dict[str, str]) -> dict[str, Array]:
+    sheets = {sheet["sensor_type"]: sheet for sheet in (stream.calibration or {})["sensors"]}
+    out: dict[str, Array] = {}
+    for gas in sorted(wanted, key=lambda g: g == "o3"):  # the OX cell needs NO2 first
+        kind = FACTORY[gas][0]
+        out[wanted[gas]] = compensate_cell(
+            stream.columns[f"{gas}_we"],
+            stream.columns[f"{gas}_ae"],
+            stream.columns["temperature"],
+            sheets[kind],
+            kind,
+            no2_ppb=out[wanted["no2"]] if gas == "o3" else None,
+        )
+    return out
+
+
+def _means(second: NDArray[np.int_], column: Array, samples: int) -> Array:
+    good = np.isfinite(column) & (second >= 0) & (second < samples)
+    counts = np.bincount(second[good], minlength=samples)
+    sums = np.bincount(second[good], column[good], minlength=samples)
+    return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
