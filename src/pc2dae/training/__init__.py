@@ -1,0 +1,1 @@
+"""Training: objectives, the one loop, checkpoints, export (torch)."""
