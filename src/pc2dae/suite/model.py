@@ -104,7 +104,10 @@ class Suite(_Part):
         for name in families:
             if name not in {f.name for f in self.family}:
                 raise SuiteError(f"suite '{self.name}' has no family '{name}'", hint=nearest(name, [f.name for f in self.family]))
-        return self.model_copy(update={"family": tuple(f for f in self.family if f.name in families)})
+        kept = tuple(f for f in self.family if f.name in families)
+        gone = {c.name for f in self.family if f not in kept for c in f.channel}
+        sources = {name: source for name, source in self.sources.items() if name not in gone}
+        return self.model_copy(update={"family": kept, "sources": sources})
 
     @model_validator(mode="after")
     def _names_are_one_to_one(self) -> Suite:
