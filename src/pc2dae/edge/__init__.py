@@ -1,0 +1,1 @@
+"""What runs on the drone: numpy and onnxruntime alone."""

@@ -1,0 +1,41 @@
+"""Just enough of protocol buffers to look into an ONNX file without handing it to anyone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
+
+
+class Malformed(ValueError):
+    """The bytes are not a protocol buffer."""
+
+
+def fields(data: memoryview) -> Iterator[tuple[int, int | memoryview]]:
+    """Each field of a message: its number, and an integer or the bytes it holds."""
+    at = 0
+    while at < len(data):
+        key, at = _varint(data, at)
+        number, kind = key >> 3, key & 7
+        if kind == VARINT:
+            value, at = _varint(data, at)
+            yield number, value
+            continue
+        size, at = _varint(data, at) if kind == BYTES else ({FIXED64: 8, FIXED32: 4}.get(kind, -1), at)
+        if number == 0 or size < 0 or at + size > len(data):
+            raise Malformed
+        yield number, data[at : at + size]
+        at += size
+
+
+def _varint(data: memoryview, at: int) -> tuple[int, int]:
+    value = 0
+    for shift in range(0, 70, 7):
+        if at >= len(data):
+            raise Malformed
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, at
+    raise Malformed

@@ -1,0 +1,129 @@
+"""A windowed network as a denoiser, and its ONNX twin, with numpy and onnxruntime alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnxruntime as ort
+
+from pc2dae.edge.card import digest
+from pc2dae.edge.safe import card_of, read_onnx, verify_onnx
+from pc2dae.emit import LATENCY, Array, Estimate, Job, Mask, Network, emit
+from pc2dae.errors import ModelError
+from pc2dae.suite import Suite, parse_suite
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+_TRAIN = "use --model adaptive, which takes any suite, or train one with `pc2dae train`"
+INPUTS = ("values", "valid", "environment")
+
+
+@dataclass
+class WindowedDenoiser:
+    """A network trained for the channels of one suite, run over a record by the emit rule."""
+
+    name: str
+    suite: Suite  # the channels it was trained for
+    network: Network
+    sha256: str = ""  # of the file it came from
+    progress: Callable[[int, int], None] | None = None
+    latency_s: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.latency_s = LATENCY / self.suite.rate_hz
+
+    def prepare(self, flight: xr.Dataset, suite: Suite) -> Job:
+        """The job for the channels of `suite`; channels of the network that `suite` leaves out enter as missing."""
+        known = list(self.suite.names)
+        absent = [name for name in known if name not in flight]
+        if absent:
+            raise ModelError(f"model '{self.name}' needs channel '{absent[0]}', which the flight lacks", hint=_TRAIN)
+        rows = [known.index(name) for name in matching(suite, self.suite, model=self.name).names]
+        unknown = [name for name in suite.names if name not in known]
+        if unknown:
+            raise ModelError(f"model '{self.name}' was not trained for channel '{unknown[0]}'", hint=_TRAIN)
+
+        def job(values: Array, environment: Array, valid: Mask) -> Estimate:
+            shape = (len(known), values.shape[1])
+            inputs, seen = np.full(shape, np.nan, np.float32), np.zeros(shape, bool)
+            with np.errstate(over="ignore"):  # beyond float32 is infinite, which the graph masks
+                inputs[rows] = values
+            seen[rows] = valid & np.isfinite(inputs[rows])
+            value, *others = emit(self._told, inputs, environment, seen, progress=self.progress)
+            unbounded = others[0] if others else value
+            return Estimate(value[rows].astype(np.float64), unbounded[rows].astype(np.float64))
+
+        return job
+
+    def _told(self, values: Array, valid: Array, environment: Array) -> tuple[Array, ...]:
+        """The network, except where a window has not one sample of a channel: there is no estimate of it."""
+        outputs = self.network(values, valid, environment)
+        nothing = ~valid.any(axis=-1, keepdims=True)
+        return tuple(np.where(nothing, np.float32(np.nan), output) for output in outputs)
+
+
+def open_onnx(path: Path, *, name: str | None = None) -> WindowedDenoiser:
+    """The denoiser in an ONNX file, checked before onnxruntime sees it."""
+    data, _ = read_onnx(path)
+    return denoiser_of(data, name=name or path.stem)
+
+
+def denoiser_of(data: bytes, *, name: str) -> WindowedDenoiser:
+    """The denoiser in the bytes of an ONNX."""
+    facts = verify_onnx(data, where=name)
+    if facts.inputs != INPUTS or facts.outputs[:1] != ("estimate",):
+        raise ModelError(
+            f"{name} has inputs {', '.join(facts.inputs)}, not {', '.join(INPUTS)}", hint="export it again"
+        )
+    suite = parse_suite(card_of(facts, where=name)["suite"], where=f"the suite of {name}")
+    session = open_session(data, name=name)
+
+    def network(values: Array, valid: Array, environment: Array) -> tuple[Array, ...]:
+        return tuple(session.run(None, {"values": values, "valid": valid, "environment": environment}))
+
+    return WindowedDenoiser(name, suite, network, digest(data))
+
+
+def open_session(data: bytes, *, name: str) -> Any:
+    """An onnxruntime session of verified bytes: one thread, no output of its own."""
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = 1  # more hurt at this size
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 4
+    try:
+        return ort.InferenceSession(data, options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # noqa: BLE001 (onnxruntime's errors have no common class)
+        line = str(error).splitlines()[0][:120]
+        raise ModelError(f"{name} cannot be run: {line}", hint="export it again with `pc2dae export`") from None
+
+
+def matching(suite: Suite, trained: Suite, *, model: str) -> Suite:
+    """The families of `suite` that a model `trained` for another suite knows; an error names what does not fit."""
+    if suite.rate_hz != trained.rate_hz:
+        raise ModelError(
+            f"model '{model}' is for {trained.rate_hz:g} Hz, but the flight has {suite.rate_hz:g} Hz", hint=_TRAIN
+        )
+    kept = []
+    for family in suite.family:
+        known = [channel for channel in family.channel if channel.name in trained.names]
+        for channel in known:
+            for key in ("units", "lower_bound"):
+                here, there = getattr(channel, key), getattr(trained[channel.name], key)
+                if here != there:
+                    raise ModelError(
+                        f"model '{model}' knows '{channel.name}' with {key} {there}, not {here}", hint=_TRAIN
+                    )
+        if known and len(known) < len(family.channel):
+            odd = next(channel.name for channel in family.channel if channel not in known)
+            raise ModelError(f"model '{model}' knows family '{family.name}', but not its '{odd}'", hint=_TRAIN)
+        if known:
+            kept.append(family.name)
+    if not kept:
+        shown = ", ".join(suite.names[:4])
+        raise ModelError(f"model '{model}' knows {', '.join(trained.names[:4])}, …, but none of {shown}", hint=_TRAIN)
+    return suite.only(kept)

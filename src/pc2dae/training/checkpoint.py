@@ -1,0 +1,77 @@
+"""A checkpoint is a folder: weights.safetensors, card.json, model.onnx. Never a pickle."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load, save
+from torch import nn
+
+from pc2dae.atomic import write_bytes
+from pc2dae.edge.card import Card, check_digest, digest, parse_card, render_card
+from pc2dae.edge.runtime import WindowedDenoiser
+from pc2dae.edge.safe import read_limited
+from pc2dae.emit import Array
+from pc2dae.errors import ModelError, nearest
+from pc2dae.suite import Suite, parse_suite
+from pc2dae.windows.scaling import Scaler
+
+WEIGHTS, CARD, ONNX = "weights.safetensors", "card.json", "model.onnx"
+# Which module's `build(name, suite, scaler)` makes which network.
+BUILDERS = {"lean": "pc2dae.model.pc2dae", "wide": "pc2dae.model.pc2dae"}
+
+
+def build_network(name: str, suite: Suite, scaler: Scaler) -> nn.Module:
+    """A new network of the given kind for a suite."""
+    if name not in BUILDERS:
+        raise ModelError(f"there is no network '{name}'", hint=nearest(name, BUILDERS))
+    network: nn.Module = import_module(BUILDERS[name]).build(name, suite, scaler)
+    return network
+
+
+def save_checkpoint(folder: Path, network: nn.Module, card: Card, *, onnx: bytes | None = None) -> Card:
+    """Write the weights, the ONNX twin where there is one, and last the card that vouches for both; return it."""
+    weights = save({name: value.contiguous() for name, value in network.state_dict().items()})
+    write_bytes(folder / WEIGHTS, weights)
+    digests = {WEIGHTS: digest(weights)}
+    if onnx is not None:
+        write_bytes(folder / ONNX, onnx)
+        digests[ONNX] = digest(onnx)
+    signed = render_card(card | {"sha256": digests})
+    write_bytes(folder / CARD, signed)
+    return parse_card(signed, where=CARD)
+
+
+def load_checkpoint(folder: Path) -> tuple[nn.Module, Card]:
+    """The network of a checkpoint, each file checked against the card before it is parsed."""
+    card = parse_card(read_limited(folder / CARD), where=f"{folder.name}/{CARD}")
+    data = read_limited(folder / WEIGHTS)
+    check_digest(data, card["sha256"].get(WEIGHTS), where=f"{folder.name}/{WEIGHTS}")
+    network = build_network(card["network"], suite_of_card(card), Scaler.from_dict(card["scaler"]))
+    try:
+        network.load_state_dict(load(data))
+    except (SafetensorError, RuntimeError) as error:
+        reason = str(error).splitlines()[0]
+        raise ModelError(f"the weights in {folder.name} do not fit network '{card['network']}': {reason}") from None
+    return network.eval(), card
+
+
+def suite_of_card(card: Card) -> Suite:
+    """The channels a model was trained for."""
+    return parse_suite(card["suite"], where="the card's suite")
+
+
+def torch_denoiser(network: nn.Module, suite: Suite, *, name: str, sha256: str = "") -> WindowedDenoiser:
+    """A network in torch as a denoiser: the same rule, the same numbers as its ONNX twin."""
+
+    @torch.no_grad()
+    def run(values: Array, valid: Array, environment: Array) -> tuple[Array, ...]:
+        torch.set_num_threads(1)
+        outputs: Any = network(*(torch.from_numpy(a) for a in (values, valid, environment)))
+        return tuple(o.numpy() for o in (outputs if isinstance(outputs, tuple) else (outputs,)))
+
+    return WindowedDenoiser(name, suite, run, sha256)

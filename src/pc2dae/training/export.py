@@ -1,0 +1,148 @@
+"""The ONNX twin of a network: one file in physical units that proves itself against torch, or is not written."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+import tempfile
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from pathlib import Path
+
+import numpy as np
+import onnx
+import torch
+from numpy.typing import NDArray
+from onnxruntime.quantization import QuantType, quantize_dynamic
+from torch import nn
+
+from pc2dae.edge.card import Card, digest, render_card
+from pc2dae.edge.runtime import INPUTS, denoiser_of
+from pc2dae.edge.safe import seal
+from pc2dae.emit import WINDOW, Network
+from pc2dae.errors import ModelError
+from pc2dae.suite import Suite, parse_suite
+
+TOLERANCE = 1e-4  # of the channel's scale, or of the value where that is larger
+INT8_LOSS_PERCENT = 1.0  # of the scale: what rounding the weights may move the estimate on average
+
+Array = NDArray[np.float32]
+
+
+def export_onnx(network: nn.Module, card: Card) -> bytes:
+    """The network as ONNX with its card inside, verified against torch over extreme scales and inputs."""
+    suite = parse_suite(card["suite"], where="the card's suite")
+    data = _finish(_trace(network, len(suite.names)), card, suite)
+    difference = verify_twin(network, denoiser_of(data, name="the export").network, card)
+    if not difference <= TOLERANCE:
+        raise ModelError(f"the export differs from torch by {difference:.1e} of the scale, more than {TOLERANCE:.0e}")
+    return data
+
+
+def export_int8(network: nn.Module, card: Card, probe: tuple[Array, Array, Array]) -> tuple[bytes, float]:
+    """The network with 8-bit weights, and the mean change of its estimate on the windows `probe` [% of the scale].
+
+    Refused where the change is more than 1 %: at this size rounding costs accuracy and gains no speed.
+    """
+    suite = parse_suite(card["suite"], where="the card's suite")
+    with tempfile.TemporaryDirectory() as folder:
+        source, target = Path(folder) / "float.onnx", Path(folder) / "int8.onnx"
+        source.write_bytes(_trace(network, len(suite.names)).SerializeToString())
+        with _quiet():
+            quantize_dynamic(
+                source, target, weight_type=QuantType.QInt8, op_types_to_quantize=["MatMul", "Gemm", "Conv"]
+            )
+        data = _finish(onnx.load(target), card | {"quantised": "int8"}, suite)
+    scale = np.asarray(card["scaler"]["scale"])[:, None]
+    ours = denoiser_of(data, name="the export").network(*probe)[0]
+    with torch.no_grad():
+        theirs = network(*map(torch.from_numpy, probe)).numpy()
+    change = float(100 * np.mean(np.abs(ours - theirs) / scale))
+    if not change <= INT8_LOSS_PERCENT:
+        raise ModelError(
+            f"8-bit weights move the estimate by {change:.1f} % of the scale, more than {INT8_LOSS_PERCENT:g} %",
+            hint="export without --int8, which is also faster",
+        )
+    return data, change
+
+
+def verify_twin(network: nn.Module, twin: Network, card: Card) -> float:
+    """The largest difference of an ONNX twin from torch, relative to max(scale, value); a broken promise raises.
+
+    Inputs span 1e-3 … 1e3 of the scale, other batch and window sizes, and hold values that are missing or not finite.
+    """
+    scale, bound = (np.asarray(card["scaler"][key])[:, None] for key in ("scale", "bound"))
+    rng, worst = np.random.default_rng(0), 0.0
+    for power in range(-3, 4):
+        for batch, length in ((1, WINDOW), (3, 61)):
+            values = bound + scale * 10.0**power * rng.standard_normal((batch, len(scale), length))
+            valid = (rng.random(values.shape) < 0.8).astype(np.float32)
+            bad = rng.random(values.shape) < 0.02
+            values[bad] = rng.choice([np.nan, np.inf, -np.inf, 3e38, -3e38], size=bad.sum())
+            environment = rng.normal(20, 300, size=(batch, 3, length))
+            inputs = (values.astype(np.float32), valid, environment.astype(np.float32))
+            ours = twin(*inputs)[0].astype(np.float64)
+            with torch.no_grad():
+                theirs = network(*map(torch.from_numpy, inputs)).double().numpy()
+            if not (np.isfinite(ours).all() and (ours >= bound).all()):
+                raise ModelError("the export gave a value that is not finite or lies below the bound")
+            worst = max(worst, float(np.max(np.abs(ours - theirs) / np.maximum(scale, np.abs(theirs - bound)))))
+    return worst
+
+
+def _trace(network: nn.Module, channels: int) -> onnx.ModelProto:
+    """The graph for any batch and length, without the paths and stack traces the exporter leaves in it."""
+    example = (torch.rand(2, channels, WINDOW), torch.ones(2, channels, WINDOW), torch.rand(2, 3, WINDOW))
+    batch, time = torch.export.Dim("batch", min=1, max=65_536), torch.export.Dim("time", min=1, max=65_536)
+    with _quiet():
+        program = torch.onnx.export(
+            network.eval(),
+            example,
+            input_names=list(INPUTS),
+            output_names=["estimate"],
+            dynamic_shapes=tuple({0: batch, 2: time} for _ in INPUTS),
+            dynamo=True,
+            external_data=False,
+            verbose=False,
+        )
+    model: onnx.ModelProto = program.model_proto  # type: ignore[union-attr]
+    model.doc_string = ""
+    del model.metadata_props[:]
+    del model.graph.metadata_props[:]
+    model.graph.doc_string = ""
+    for part in (
+        *model.graph.node,
+        *model.graph.value_info,
+        *model.graph.input,
+        *model.graph.output,
+        *model.graph.initializer,
+    ):
+        part.doc_string = ""
+        del part.metadata_props[:]
+    del model.graph.value_info[:]
+    return model
+
+
+def _finish(model: onnx.ModelProto, card: Card, suite: Suite) -> bytes:
+    """The graph with what DESIGN asks in its metadata, sealed."""
+    inside = render_card({key: value for key, value in card.items() if key != "sha256"})
+    units = json.dumps({channel.name: channel.units for channel in suite.channels})
+    entries = {"suite": card["suite"], "units": units, "card": inside.decode(), "card_sha256": digest(inside)}
+    onnx.helper.set_model_props(model, entries)
+    model.producer_name, model.producer_version = "pc2dae", card["versions"]["pc2dae"]
+    onnx.checker.check_model(model)
+    return seal(model.SerializeToString(deterministic=True))
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Exporters talk; people need not listen."""
+    logging.disable(logging.WARNING)
+    try:
+        with warnings.catch_warnings(), redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(logging.NOTSET)
