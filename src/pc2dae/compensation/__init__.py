@@ -1,5 +1,6 @@
 """What sensor physics says."""
 
+from pc2dae.compensation.compensate import compensate, without_sheet
 from pc2dae.compensation.electrochemical import (
     cell_uncertainty,
     coefficients,
@@ -12,8 +13,10 @@ from pc2dae.compensation.electrochemical import (
 __all__ = [
     "cell_uncertainty",
     "coefficients",
+    "compensate",
     "compensate_cell",
     "outside_table",
     "paper_form",
     "temperature_factor",
+    "without_sheet",
 ]

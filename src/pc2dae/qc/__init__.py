@@ -1,0 +1,7 @@
+"""What may be believed."""
+
+from pc2dae.qc.families import Verdict, judge_families, kept_families
+from pc2dae.qc.flags import meanings, shares
+from pc2dae.qc.screen import screen
+
+__all__ = ["Verdict", "judge_families", "kept_families", "meanings", "screen", "shares"]

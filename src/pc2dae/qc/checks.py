@@ -1,0 +1,179 @@
+"""Checks: pure functions from arrays to flag bits, thresholds as arguments; in doubt they keep the value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pc2dae.flight.schema import (
+    BELOW_BOUND,
+    BELOW_DETECTION,
+    FLAT_LINE,
+    MISSING,
+    OUT_OF_RANGE,
+    SATURATED,
+    STALE,
+    STARTUP,
+    TAPE_ADVANCE,
+    THERMAL_TRANSIENT,
+)
+from pc2dae.qc.flags import Bits, marked
+
+Array = NDArray[np.floating[Any]]
+Mask = NDArray[np.bool_]
+
+
+def missing(values: Array, sentinels: Sequence[float] = ()) -> Bits:
+    """No number, or one that the logger writes for none."""
+    return marked(~np.isfinite(values) | np.isin(values, np.asarray(sentinels, dtype=np.float64)), MISSING)
+
+
+def out_of_range(values: Array, *, valid_min: float | None = None, valid_max: float | None = None) -> Bits:
+    """Values the sensor cannot give: below `valid_min` or above `valid_max`, where the suite has them."""
+    bad = np.zeros(len(values), dtype=bool)
+    if valid_min is not None:
+        bad |= values < valid_min
+    if valid_max is not None:
+        bad |= values > valid_max
+    return marked(bad, OUT_OF_RANGE)
+
+
+def saturated(values: Array, *, valid_max: float | None = None) -> Bits:
+    """Values exactly at the end of the sensor's range."""
+    return marked(values == valid_max if valid_max is not None else np.zeros(len(values), bool), SATURATED)
+
+
+def below_detection(values: Array, *, detection_limit: float | None = None) -> Bits:
+    """True but small: less than the sensor can tell from nothing."""
+    return marked(
+        values < detection_limit if detection_limit is not None else np.zeros(len(values), bool), BELOW_DETECTION
+    )
+
+
+def stale(
+    values: Array, *, rate_hz: float = 1.0, native_rate_hz: float | None = None, companions: Sequence[Array] = ()
+) -> Bits:
+    """Repeats of a value that the sensor gave before: the logger is faster than the sensor.
+
+    `companions` are the sensor's other outputs: where one of them moved, the sample is new. A sensor known to be slower
+    than the grid (`native_rate_hz`) repeats; of one that is not, repeats count only if they cannot be chance: they come
+    far more often one sample apart than some samples apart, and what lies between two repeats is a jump of many steps
+    (a quantised channel that rests, or creeps from step to step, is not stale).
+    """
+    same = _repeats(values)
+    for companion in companions:
+        known = np.isfinite(companion)
+        moved = ~_repeats(companion) & known & np.roll(known, 1)
+        same &= ~moved
+    if native_rate_hz is None or native_rate_hz >= rate_hz:
+        return marked(same if _is_held(values, same) else np.zeros(len(values), bool), STALE)
+    if _step(values) > 0 and not companions:
+        # A quantised sensor may measure the same again: within a run, every period's first sample may be new.
+        same &= _place_in_run(same) % max(round(rate_hz / native_rate_hz), 1) != 0
+    return marked(same, STALE)
+
+
+def flat_line(values: Array, *, sigma: float, lower_bound: float = 0.0, samples: int = 10) -> Bits:
+    """A noisy channel that gives the same number `samples` times in a row: the sensor or its wire has died.
+
+    A channel whose noise does not reach its quantisation may rest for long and is never flagged, nor are zeros and
+    values at the bound: many instruments cut there in clean air.
+    """
+    if not np.isfinite(sigma) or sigma <= 2.0 * _step(values):
+        return marked(np.zeros(len(values), bool), FLAT_LINE)
+    run = np.cumsum(~_repeats(values))
+    length = np.bincount(run)[run]
+    return marked((length >= samples) & (values != 0) & (values != lower_bound), FLAT_LINE)
+
+
+def thermal_transient(
+    temperature_c: Array,
+    *,
+    rate_hz: float = 1.0,
+    limit_c: float = 5.0,
+    window_s: float = 60.0,
+    recovery_s: float = 60.0,
+) -> Bits:
+    """The cell's temperature ran through more than `limit_c` within `window_s`, or did less than `recovery_s` ago."""
+    window = max(round(window_s * rate_hz), 2)
+    rolling = pd.Series(temperature_c).rolling(window, min_periods=2)
+    fast = (rolling.max() - rolling.min() > limit_c).to_numpy()
+    return marked(_held_for(fast, round(recovery_s * rate_hz)), THERMAL_TRANSIENT)
+
+
+def startup(is_starting: Mask) -> Bits:
+    """The instrument says it starts up, from its first sample on (later the same word means something else)."""
+    known = np.asarray(is_starting, dtype=bool)
+    end = len(known) if known.all() else int(np.argmin(known))
+    return marked(np.arange(len(known)) < end, STARTUP)
+
+
+def tape_advance(attenuation: Array, tape_position: Array | None = None, *, fall: float = 1.0) -> Bits:
+    """The filter tape moved: attenuation fell by more than `fall`, or the tape's position changed.
+
+    The step of attenuation to the first sample of a new spot is no concentration, so that sample is flagged; samples
+    without attenuation on the way to it belong to the advance too.
+    """
+    known = np.flatnonzero(np.isfinite(attenuation))
+    bad = np.zeros(len(attenuation), dtype=bool)
+    moved = -np.diff(attenuation[known]) > fall
+    if tape_position is not None:
+        moved |= np.diff(tape_position[known]) > 0.25  # a second's mean may hold both positions
+    for event in np.flatnonzero(moved):
+        bad[known[event] + 1 : known[event + 1] + 1] = True
+    return marked(bad, TAPE_ADVANCE)
+
+
+def below_bound(
+    values: Array, valid: Mask, *, sigma: float, lower_bound: float, rate_hz: float = 1.0, window_s: float = 60.0
+) -> Bits:
+    """The 60-s median lies more than one σ under the bound: an offset, not noise, is negative."""
+    window = max(round(window_s * rate_hz), 3)
+    median = pd.Series(np.where(valid, values, np.nan)).rolling(window, center=True, min_periods=window // 3).median()
+    return marked((median.to_numpy() < lower_bound - sigma) & valid, BELOW_BOUND)
+
+
+def _repeats(values: Array) -> Mask:
+    same = np.zeros(len(values), dtype=bool)
+    same[1:] = values[1:] == values[:-1]
+    return same
+
+
+def _place_in_run(same: Mask) -> NDArray[np.intp]:
+    index = np.arange(len(same))
+    return index - np.maximum.accumulate(np.where(same, 0, index))
+
+
+def _step(values: Array) -> float:
+    """The quantisation of a channel: smallest gap of its values where they recur, 0 where each is its own."""
+    finite = values[np.isfinite(values)]
+    runs = finite[np.flatnonzero(np.diff(finite, prepend=np.nan) != 0)] if len(finite) else finite
+    distinct = np.unique(runs)
+    if len(distinct) < 2 or len(distinct) > 0.8 * len(runs):
+        return 0.0
+    return float(np.diff(distinct).min())
+
+
+def _is_held(values: Array, same: Mask) -> bool:
+    """Whether repeats come from a logger that holds values, not from chance or from a channel at rest."""
+    finite = np.isfinite(values)
+    if finite.sum() < 60 or same.sum() < 0.1 * finite.sum():
+        return False
+    apart = np.mean([np.mean(values[lag:] == values[:-lag]) for lag in (11, 13, 17)])
+    distinct = np.unique(values[finite])
+    if len(distinct) < 20:
+        return False
+    jumps = np.abs(np.diff(values[finite]))
+    jumps = jumps[jumps > 0]
+    return bool(np.mean(same) > 5.0 * apart and np.median(jumps) > 5.0 * np.diff(distinct).min())
+
+
+def _held_for(events: Mask, samples: int) -> Mask:
+    """Events, and the `samples` after each."""
+    index = np.arange(len(events))
+    last = np.maximum.accumulate(np.where(events, index, -len(events) - samples))
+    return index - last <= samples

@@ -1,0 +1,113 @@
+"""Which families of channels carry information, decided from the data, with the reason in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+
+from pc2dae.flight.schema import STARTUP, TAPE_ADVANCE, check_flight, observed
+from pc2dae.noise import noise_level
+from pc2dae.suite import Channel, Family, Suite
+
+MOSTLY_BELOW = 0.5  # noise about zero puts half of all values below detection; more than that is the sensor's limit
+EVEN_BEST_BELOW = 1 / 3  # one channel that is nearly always above detection keeps its family
+PLUMES = 3.0  # signal-to-noise of some family from which the flight met plumes to be judged by
+WEAK = 0.25  # a measured family below this, in a flight with plumes, did not see them
+WEAK_DIFFERENCE = 2.0  # a difference carries the noise of both its parts: to be quantified it must stand clear of it
+_MEAN_S, _BACKGROUND_S = 9.0, 300.0
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a family is kept, why, and the figures behind it."""
+
+    family: str
+    kept: bool
+    reason: str
+    figures: dict[str, float] = field(default_factory=dict)  # shares 0–1, ratios
+
+
+def judge_families(flight: xr.Dataset, *, keep: Sequence[str] = (), exclude: Sequence[str] = ()) -> list[Verdict]:
+    """A verdict on every family of a flight; `keep` and `exclude` overrule the data."""
+    suite = check_flight(flight)
+    figures = {family.name: _figures(flight, suite, family) for family in suite.family}
+    best = max((f["snr"] for f in figures.values() if np.isfinite(f["snr"])), default=0.0)
+    return [
+        _overruled(_verdict(family, figures[family.name], best), keep=keep, exclude=exclude) for family in suite.family
+    ]
+
+
+def kept_families(verdicts: Sequence[Verdict]) -> tuple[str, ...]:
+    """The names of the families that stay."""
+    return tuple(verdict.family for verdict in verdicts if verdict.kept)
+
+
+def signal_to_noise(values: NDArray[np.float64], valid: NDArray[np.bool_], *, rate_hz: float = 1.0) -> float:
+    """Standard deviation of the plumes over that of the noise.
+
+    Plumes: 9-s means less the 300-s running median; what the noise leaves in such means is taken off.
+    """
+    sigma = float(noise_level(values[None], valid[None]).sigma[0])
+    if not np.isfinite(sigma) or sigma == 0:
+        return np.nan
+    series = pd.Series(np.where(valid, values, np.nan))
+    width = max(round(_MEAN_S * rate_hz), 1)
+    means = series.rolling(width, center=True, min_periods=max(width // 3, 1)).mean()
+    slow = series.rolling(max(round(_BACKGROUND_S * rate_hz), 1), center=True, min_periods=1).median()
+    variance = float(np.nanvar((means - slow).to_numpy())) - sigma**2 / width
+    return float(np.sqrt(max(variance, 0.0)) / sigma)
+
+
+def _figures(flight: xr.Dataset, suite: Suite, family: Family) -> dict[str, float]:
+    rows = [_channel_figures(flight, channel, suite.rate_hz) for channel in family.channel]
+    table = pd.DataFrame(rows)
+    return {
+        "observed": float(table["observed"].mean()),
+        "below_detection": float(table["below_detection"].mean()),
+        "below_detection_best": float(table["below_detection"].min()),
+        "negative": float(table["negative"].mean()),
+        "snr": float(table["snr"].max()) if table["snr"].notna().any() else np.nan,
+    }
+
+
+def _channel_figures(flight: xr.Dataset, channel: Channel, rate_hz: float) -> dict[str, float]:
+    values, valid = flight[channel.name].values.astype(np.float64), observed(flight, channel.name)
+    ready = (flight[f"qc_{channel.name}"].values & (STARTUP | TAPE_ADVANCE)) == 0
+    seen = values[valid]
+    limit = channel.detection_limit
+    return {
+        "observed": float(np.mean(valid[ready])) if ready.any() else 0.0,
+        "below_detection": float(np.mean(seen < limit)) if limit is not None and len(seen) else 0.0,
+        "negative": float(np.mean(seen < 0)) if len(seen) else np.nan,
+        "snr": signal_to_noise(values, valid, rate_hz=rate_hz) if len(seen) > 60 else np.nan,
+    }
+
+
+def _verdict(family: Family, figures: dict[str, float], best: float) -> Verdict:
+    name, snr = family.name, figures["snr"]
+    is_difference = all(channel.difference_of is not None for channel in family.channel)
+    limit = WEAK_DIFFERENCE if is_difference else WEAK
+    if figures["observed"] == 0:
+        return Verdict(name, False, "nothing was measured", figures)
+    if figures["below_detection"] > MOSTLY_BELOW and figures["below_detection_best"] > EVEN_BEST_BELOW:
+        share = f"{100 * figures['below_detection']:.1f} % of its values lie below detection"
+        return Verdict(name, False, f"{share} (more than {100 * MOSTLY_BELOW:.0f} %)", figures)
+    if np.isfinite(snr) and snr < limit and best >= PLUMES:
+        why = f"its plumes reach only {snr:.2f} of its noise (at least {limit:g} wanted), others reach {best:.1f}"
+        return Verdict(name, False, why, figures)
+    if not np.isfinite(snr) or best < PLUMES:
+        return Verdict(name, True, "no plume in this flight to judge by", figures)
+    return Verdict(name, True, f"its plumes reach {snr:.1f} times its noise", figures)
+
+
+def _overruled(verdict: Verdict, *, keep: Sequence[str], exclude: Sequence[str]) -> Verdict:
+    if verdict.family in keep and not verdict.kept:
+        return Verdict(verdict.family, True, f"kept by request, although {verdict.reason}", verdict.figures)
+    if verdict.family in exclude and verdict.kept:
+        return Verdict(verdict.family, False, "excluded by request", verdict.figures)
+    return verdict

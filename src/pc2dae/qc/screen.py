@@ -1,0 +1,153 @@
+"""Screening: every check on every channel, thresholds from the suite, flags into the flight; no value is changed."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+
+from pc2dae.flight.schema import (
+    BELOW_BOUND,
+    BELOW_DETECTION,
+    LEVELS,
+    MISSING,
+    NOT_MEASURED,
+    OUT_OF_RANGE,
+    SATURATED,
+    SPIKE,
+    STALE,
+    STARTUP,
+    add_history,
+    check_flight,
+)
+from pc2dae.noise import noise_level
+from pc2dae.qc import checks
+from pc2dae.qc.checks import Array, Mask
+from pc2dae.qc.flags import Bits, marked
+from pc2dae.qc.spikes import moves, spike
+from pc2dae.suite import Channel, Suite
+
+_MA200_STARTING, _MA200_SATURATED = 2, 16  # bits of its status word
+_LI830_READY_C = 50.0  # the cell is held at 51.5 degC; colder, the reading is not calibrated
+_PMS_WARM_UP_S = 30.0  # data sheet
+
+
+def screen(flight: xr.Dataset) -> xr.Dataset:
+    """A flight with the flags of all checks; screening again after compensation judges the new values.
+
+    Flags that came with the flight stay (a reader or the simulator knows more than a check), except those of the value
+    itself: missing, range, spike, saturation, detection and bound are judged afresh.
+    """
+    suite = check_flight(flight)
+    screened = flight.copy()
+    bits = {channel.name: _before_noise(flight, suite, channel) for channel in suite.channels}
+    values = np.array([flight[name].values for name in suite.names], dtype=np.float64)
+    valid = np.array([(bits[name] & NOT_MEASURED) == 0 for name in suite.names])
+    sigma = noise_level(values, valid).sigma
+    moving = np.array([moves(v, ok, sigma=s) for v, ok, s in zip(values, valid, sigma, strict=True)])
+    for row, channel in enumerate(suite.channels):
+        others = [i for i, c in enumerate(suite.channels) if _instrument(suite, c) != _instrument(suite, channel)]
+        bits[channel.name] |= _with_noise(
+            values[row],
+            valid[row],
+            channel,
+            suite.rate_hz,
+            float(sigma[row]),
+            np.logical_or.reduce(moving[others], axis=0),
+        )
+    for channel in suite.channels:
+        name = f"qc_{channel.name}"
+        sentinel = np.isin(flight[channel.name].values, suite.missing)
+        screened[channel.name] = flight[channel.name].where(~sentinel) if sentinel.any() else flight[channel.name]
+        screened[name] = ("time", _inherited(bits, channel), dict(flight[name].attrs))
+    level = max(flight.attrs.get("level", "raw"), "screened", key=LEVELS.index)
+    return add_history(screened, "screened: flags of all checks", level=level)
+
+
+def _before_noise(flight: xr.Dataset, suite: Suite, channel: Channel) -> Bits:
+    """Flags that need no noise level: they decide which samples the noise may be read from."""
+    values = flight[channel.name].values
+    judged_afresh = MISSING | OUT_OF_RANGE | SPIKE | SATURATED | BELOW_DETECTION | BELOW_BOUND | STALE
+    bits: Bits = flight[f"qc_{channel.name}"].values & ~np.int32(judged_afresh)
+    bits = bits | checks.missing(values, suite.missing)
+    bits |= checks.out_of_range(values, valid_min=channel.valid_min, valid_max=channel.valid_max)
+    bits |= checks.saturated(values, valid_max=channel.valid_max)
+    bits |= checks.below_detection(values, detection_limit=channel.detection_limit)
+    bits |= checks.stale(
+        values,
+        rate_hz=suite.rate_hz,
+        native_rate_hz=channel.native_rate_hz,
+        companions=_companions(flight, suite, channel),
+    )
+    bits |= _by_instrument(flight, suite, channel)
+    missing = (bits & MISSING) != 0
+    # What is not there is neither low nor old.
+    return np.where(missing, bits & ~np.int32(BELOW_DETECTION | STALE | OUT_OF_RANGE), bits).astype(np.int32)
+
+
+def _with_noise(values: Array, valid: Mask, channel: Channel, rate_hz: float, sigma: float, accompanied: Mask) -> Bits:
+    bits = checks.flat_line(values, sigma=sigma, lower_bound=channel.lower_bound)
+    bits |= spike(
+        values,
+        valid,
+        sigma=sigma,
+        lower_bound=channel.lower_bound,
+        t90_s=channel.t90_s,
+        rate_hz=rate_hz,
+        accompanied=accompanied,
+    )
+    return bits | checks.below_bound(values, valid, sigma=sigma, lower_bound=channel.lower_bound, rate_hz=rate_hz)
+
+
+def _by_instrument(flight: xr.Dataset, suite: Suite, channel: Channel) -> Bits:
+    """What an instrument's further columns say about its channel."""
+    values = flight[channel.name].values
+    bits = np.zeros(len(values), dtype=np.int32)
+    instrument, column = _instrument(suite, channel), suite.sources.get(channel.name, "").partition(".")[2]
+
+    def of(name: str) -> Array | None:
+        variable = f"{instrument.replace('/', '_')}_{name}"
+        return flight[variable].values if variable in flight else None
+
+    kind = instrument.partition("/")[0]
+    if kind == "ma200":
+        status, position = of("status"), of("tape_position")
+        attenuation = of(column.replace("bc", "atn"))
+        if status is not None:
+            word = np.nan_to_num(np.round(status)).astype(np.int64)
+            bits |= checks.startup((word & _MA200_STARTING != 0) | ~np.isfinite(status) & ~np.isfinite(values))
+            bits |= marked(word & _MA200_SATURATED != 0, SATURATED)
+        if attenuation is not None:
+            bits |= checks.tape_advance(attenuation, position)
+    elif kind == "li830" and (cell := of("cell_temperature")) is not None:
+        bits |= checks.startup(cell < _LI830_READY_C)
+    elif kind == "pms5003":
+        starting = checks.startup((values == 0) | ~np.isfinite(values))
+        warm_up = np.arange(len(values)) < _PMS_WARM_UP_S * suite.rate_hz
+        bits |= starting if not (starting[~warm_up] & STARTUP).any() else 0
+    elif kind == "afe" and (temperature := of("temperature")) is not None:
+        bits |= checks.thermal_transient(temperature, rate_hz=suite.rate_hz)
+    return bits
+
+
+def _companions(flight: xr.Dataset, suite: Suite, channel: Channel) -> list[Array]:
+    """The other outputs of a slow sensor: they tell a new sample of the same value from a repeat."""
+    if channel.native_rate_hz is None or channel.name not in suite.sources:
+        return []
+    instrument = _instrument(suite, channel)
+    prefix = instrument.replace("/", "_") + "_"
+    names = [str(n) for n in flight.data_vars if str(n).startswith(prefix) and flight[n].dtype.kind == "f"]
+    return [flight[n].values for n in names if np.isfinite(flight[n].values).any()]
+
+
+def _instrument(suite: Suite, channel: Channel) -> str:
+    """The sensor behind a channel; one without a source is its own."""
+    source = channel.difference_of[0] if channel.difference_of is not None else channel.name
+    return suite.sources.get(source, f"{source}.").partition(".")[0]
+
+
+def _inherited(bits: dict[str, Bits], channel: Channel) -> Bits:
+    """A difference is no better than what it is made of."""
+    own = bits[channel.name]
+    for parent in channel.difference_of or ():
+        own = own | (bits[parent] & np.int32(NOT_MEASURED))
+    return own

@@ -1,0 +1,80 @@
+"""Spikes: single samples that no air can have made. Real plumes can be one sample wide, so proof is asked for."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pc2dae.flight.schema import SPIKE
+from pc2dae.qc.checks import Array, Mask
+from pc2dae.qc.flags import Bits, marked
+
+_FACTOR = 8.0  # σ over both neighbours before anything is suspected
+_SLOW_S = 3.0  # t90 from which a sensor cannot follow a one-second puff
+_TRUSTED_S = 2.0  # cells in a good flow chamber are far faster than their data sheet: never count on more than this
+
+
+def spike(
+    values: Array,
+    valid: Mask,
+    *,
+    sigma: float,
+    lower_bound: float,
+    t90_s: float | None = None,
+    rate_hz: float = 1.0,
+    accompanied: Mask | None = None,
+) -> Bits:
+    """Flag samples more than 8 σ over (or under) both neighbours that are also impossible, in one of four ways.
+
+    1. A slow sensor (t90 ≥ 3 s) fell faster than towards the cleanest air of the flight:
+       x(t+1) < u + (x(t) − u)·exp(−ln10 / t90) − 3 σ, u the 1st percentile of 5-sample medians, t90 at most 2 s.
+    2. It lies more than 8 σ under the lower bound and under both neighbours.
+    3. It is the opposite swing beside one of those (a jolt of an aethalometer shows twice).
+    4. It is twice as far from the median as anything that is no suspect, and no other channel moved (`accompanied`).
+    """
+    flagged = np.zeros(len(values), dtype=bool)
+    index = np.flatnonzero(valid & np.isfinite(values))
+    if not np.isfinite(sigma) or sigma <= 0 or len(index) < 5:
+        return marked(flagged, SPIKE)
+    x = np.asarray(values[index], dtype=np.float64)
+    before, after = np.append(np.nan, x[:-1]), np.append(x[1:], np.nan)
+    close = np.diff(index) <= max(round(2 * rate_hz), 1)  # a neighbour beyond a gap is none
+    before[1:][~close], after[:-1][~close] = np.nan, np.nan
+    up = np.fmin(x - before, x - after)
+    down = np.fmin(before - x, after - x)
+    lonely = np.isfinite(before) & np.isfinite(after)
+    suspect = lonely & (np.fmax(up, down) > _FACTOR * sigma)
+    impossible = (down > 0) & (x < lower_bound - _FACTOR * sigma)
+    if t90_s is not None and t90_s >= _SLOW_S:
+        left = np.exp(-np.log(10.0) / (min(t90_s, _TRUSTED_S) * rate_hz))
+        clean = np.quantile(np.median(np.lib.stride_tricks.sliding_window_view(x, 5), axis=1), 0.01)
+        impossible |= after < clean + (x - clean) * left - 3 * sigma
+        impossible |= x < clean + (before - clean) * left - 3 * sigma
+    found = suspect & impossible
+    found |= suspect & _mirrors(x, found)
+    centre = np.median(x)
+    reach = np.max(np.abs(x - centre)[~suspect], initial=_FACTOR * sigma)
+    alone = ~accompanied[index] if accompanied is not None else np.ones(len(x), dtype=bool)
+    found |= suspect & alone & (np.abs(x - centre) > 2 * reach)
+    flagged[index[found]] = True
+    return marked(flagged, SPIKE)
+
+
+def moves(values: Array, valid: Mask, *, sigma: float) -> Mask:
+    """Where a channel changes by more than 6 σ within two samples either side: something happened in the air."""
+    x = np.where(valid, values, np.nan)
+    windows: NDArray[np.float64] = np.lib.stride_tricks.sliding_window_view(np.pad(x, 2, constant_values=np.nan), 5)
+    changed: Mask = np.fmax.reduce(windows, axis=1) - np.fmin.reduce(windows, axis=1) > 6 * sigma
+    return changed
+
+
+def _mirrors(x: NDArray[np.float64], found: Mask) -> Mask:
+    """Samples beside a found one that swing the other way by half to twice as much."""
+    centre = np.median(x)
+    swing = x - centre
+    out = np.zeros(len(x), dtype=bool)
+    for side in (1, -1):
+        partner, partner_found = np.roll(swing, side), np.roll(found, side)
+        size = np.abs(swing) / np.maximum(np.abs(partner), 1e-300)
+        out |= partner_found & (np.sign(swing) != np.sign(partner)) & (size > 0.5) & (size < 2.0)
+    return out

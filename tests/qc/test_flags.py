@@ -1,0 +1,24 @@
+"""Bits and their names."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pc2dae.flight.schema import MISSING, SPIKE, STALE
+from pc2dae.qc.flags import marked, meanings, shares
+
+
+def test_names_of_a_value() -> None:
+    assert meanings(0) == ()
+    assert meanings(9) == ("missing", "spike")
+    assert meanings(2048) == ("below_bound",)
+
+
+def test_shares_of_flags_that_occur() -> None:
+    assert shares(np.array([0, MISSING, MISSING | STALE, 0])) == {"missing": 0.5, "stale": 0.25}
+    assert shares(np.array([], dtype=np.int32)) == {}
+
+
+def test_marked() -> None:
+    np.testing.assert_array_equal(marked([True, False], SPIKE), [8, 0])
+    assert marked([True], SPIKE).dtype == np.int32

@@ -1,0 +1,135 @@
+"""A whole flight through all checks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from pc2dae.flight.schema import (
+    BELOW_DETECTION,
+    MISSING,
+    OUT_OF_RANGE,
+    SATURATED,
+    SPIKE,
+    STALE,
+    STARTUP,
+    TAPE_ADVANCE,
+    THERMAL_TRANSIENT,
+    new_flight,
+)
+from pc2dae.qc import screen
+from pc2dae.suite import Suite, load_suite, parse_suite
+
+KOLIBRI = parse_suite(
+    """
+    name = "kolibri"
+    missing = [-9999]
+    [[family]]
+    name = "gas"
+    [[family.channel]]
+    name = "co"
+    units = "ppm"
+    valid_max = 500.0
+    [[family.channel]]
+    name = "co2"
+    units = "ppm"
+    """,
+    where="test",
+)
+
+
+def flight_of(values: dict[str, np.ndarray], suite: Suite, **how: object) -> xr.Dataset:
+    rows = len(next(iter(values.values())))
+    time = np.datetime64("2025-10-05T14:00:00", "ns") + np.arange(rows) * np.timedelta64(1, "s")
+    return new_flight(time, values, suite, **how)  # type: ignore[arg-type]
+
+
+def test_a_plain_table_loses_nothing_but_what_its_suite_names() -> None:
+    rng = np.random.default_rng(0)
+    co = np.round(np.abs(rng.normal(1.0, 0.3, 600)), 1)  # quantised: many repeats
+    co[100:110] = 400.0 * np.exp(-((np.arange(10) - 5) ** 2) / 4)  # a plume
+    co[200] = -9999.0
+    co[300] = 501.0
+    co[301] = 500.0
+    flight = flight_of({"co": co, "co2": 420 + rng.normal(0, 1, 600)}, KOLIBRI)
+    screened = screen(flight)
+    bits = screened["qc_co"].values
+    assert {int(i): int(bits[i]) for i in np.flatnonzero(bits)} == {200: MISSING, 300: OUT_OF_RANGE, 301: SATURATED}
+    assert not screened["qc_co2"].values.any()
+    assert np.isnan(screened["co"].values[200])  # a sentinel is no value
+    assert screened["co"].values[300] == 501.0  # a bad value is flagged, not dropped
+    assert screened.attrs["level"] == "screened"
+    assert flight.attrs["level"] == "raw"
+    assert not flight["qc_co"].values.any()
+
+
+def test_screening_twice_is_screening_once() -> None:
+    rng = np.random.default_rng(1)
+    once = screen(flight_of({"co": rng.normal(1, 0.3, 300), "co2": 420 + rng.normal(0, 1, 300)}, KOLIBRI))
+    twice = screen(once)
+    for name in ("qc_co", "qc_co2"):
+        np.testing.assert_array_equal(once[name].values, twice[name].values)
+
+
+def black_kite(rows: int = 400) -> dict[str, np.ndarray]:
+    suite, rng = load_suite("black-kite"), np.random.default_rng(4)
+    values = {c.name: c.lower_bound + 120.0 + rng.normal(0, c.noise_sigma or 1.0, rows) for c in suite.channels}
+    held = np.repeat(420 + rng.normal(0, 3, rows // 2), 2)
+    values |= {"co2_scd30": held, "scd30_temperature": np.repeat(20 + rng.normal(0, 0.1, rows // 2), 2)}
+    attenuation = np.linspace(5, 6, rows)
+    attenuation[200:] -= 5.5
+    status = np.full(rows, 131136.0)
+    status[:20] = 131138.0
+    values |= {"ma200_uv_atn1": attenuation, "ma200_status": status}
+    values["afe_a_temperature"] = np.where(np.arange(rows) < 300, 20.0, 27.0)
+    values["li830_cell_temperature"] = np.where(np.arange(rows) < 30, 45.0, 51.5)
+    values["pm1_1"] = np.where(np.arange(rows) < 8, 0.0, 20.0)
+    return values
+
+
+def test_instruments_speak_through_their_other_columns() -> None:
+    screened = screen(flight_of(black_kite(), load_suite("black-kite")))
+    where = {
+        name: [int(i) for i in np.flatnonzero(screened[f"qc_{channel}"].values & flag)]
+        for name, channel, flag in (
+            ("stale", "co2_scd30", STALE),
+            ("advance", "bc_uv_1", TAPE_ADVANCE),
+            ("startup", "bc_uv_1", STARTUP),
+            ("other lamp", "bc_ir_1", TAPE_ADVANCE),
+            ("thermal", "co_a", THERMAL_TRANSIENT),
+            ("cold cell", "co2_li830", STARTUP),
+            ("fan", "pm1_1", STARTUP),
+            ("derived", "brc_1", TAPE_ADVANCE),
+        )
+    }
+    assert where["stale"] == list(range(1, 400, 2))
+    assert where["advance"] == [200]
+    assert where["startup"] == list(range(20))
+    assert where["other lamp"] == []  # its own attenuation is not in the flight
+    assert where["thermal"] == list(range(300, 400))
+    assert where["cold cell"] == list(range(30))
+    assert where["fan"] == list(range(8))
+    assert where["derived"] == [200]
+
+
+def test_missing_values_are_neither_low_nor_stale() -> None:
+    values = black_kite()
+    values["no_a"][50:60] = np.nan
+    bits = screen(flight_of(values, load_suite("black-kite")))["qc_no_a"].values[50:60]
+    assert (bits & (BELOW_DETECTION | STALE) == 0).all()
+    assert (bits & MISSING != 0).all()
+
+
+def test_a_plume_seen_by_all_channels_is_no_spike() -> None:
+    rng = np.random.default_rng(9)
+    co, co2 = rng.normal(1, 0.1, 300), 420 + rng.normal(0, 1, 300)
+    co[150], co2[150] = 80.0, 520.0
+    screened = screen(flight_of({"co": co, "co2": co2}, KOLIBRI))
+    assert not (screened["qc_co"].values & SPIKE).any()
+
+
+@pytest.mark.parametrize("rows", [1, 2, 5])
+def test_very_short_flights(rows: int) -> None:
+    screened = screen(flight_of({"co": np.ones(rows), "co2": np.full(rows, 420.0)}, KOLIBRI))
+    assert screened.sizes["time"] == rows
