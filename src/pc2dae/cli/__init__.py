@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import NoReturn
 
 import typer
 
@@ -13,26 +14,51 @@ from pc2dae.cli.app import app
 __all__ = ["app", "main"]
 
 
-def main() -> None:
-    """Run the command line; a problem a person can mend becomes one line and exit code 2."""
-    from pc2dae.errors import Pc2daeError
+# The optional dependency that a missing module belongs to.
+_EXTRAS = {
+    "torch": "train", "safetensors": "train", "onnx": "train", "onnxscript": "train",
+    "paho": "stream", "fastapi": "serve", "uvicorn": "serve", "multipart": "serve",
+    "dask": "cluster", "distributed": "cluster", "zarr": "cluster",
+}  # fmt: skip
 
+
+def main() -> None:
+    """Run the command line; a problem a person can mend becomes one line and exit code 2, `--debug` shows all of it."""
     debug = "--debug" in sys.argv
     sys.argv = [argument for argument in sys.argv if argument != "--debug"]
     try:
-        app()
-    except Pc2daeError as error:
-        if debug:
-            raise
-        _refuse(" ".join(str(error).split()))
-    except (OSError, MemoryError) as error:
-        if debug:
-            raise
-        _refuse(f"{type(error).__name__}: {error}")
-    except KeyboardInterrupt:
+        code = app(standalone_mode=False)
+    except (KeyboardInterrupt, typer.Abort):
         _refuse("stopped", code=130)
+    except Exception as error:
+        if debug:
+            raise
+        line, code = _explained(error)
+        _refuse(line, code=code)
+    raise SystemExit(code)
 
 
-def _refuse(line: str, *, code: int = 2) -> None:
-    typer.echo(f"pc2dae: {line}", err=True)
+def _explained(error: Exception) -> tuple[str, int]:
+    """One line for an error, and the exit code: 2 where the user can do something about it, 1 where we have to."""
+    from pc2dae.errors import Pc2daeError
+
+    if isinstance(error, typer.TyperException):
+        context = getattr(error, "ctx", None)
+        hint = f"; see `{context.command_path} --help`" if context is not None else ""
+        message = error.format_message().strip().rstrip(".")
+        return (f"{message[:1].lower()}{message[1:]}{hint}" if message else ""), 2
+    if isinstance(error, Pc2daeError):
+        return str(error), 2
+    if isinstance(error, ModuleNotFoundError) and (extra := _EXTRAS.get(str(error.name).split(".")[0])):
+        return f"{error.name} is not installed; pip install 'pc2dae[{extra}]'", 2
+    if isinstance(error, OSError):
+        return f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error), 2
+    if isinstance(error, MemoryError):
+        return "not enough memory; use a shorter record or another machine", 2
+    return f"a mistake in pc2dae itself, {type(error).__name__}: {error}; run it again with --debug and report that", 1
+
+
+def _refuse(line: str, *, code: int) -> NoReturn:
+    if line:  # none where the help has been shown instead
+        typer.echo(f"pc2dae: {' '.join(line.split())}", err=True)
     raise SystemExit(code)
