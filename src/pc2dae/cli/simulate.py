@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
 from pc2dae.cli.app import app
+
+if TYPE_CHECKING:
+    from pc2dae.simulate import Line
 
 
 @app.command()
@@ -18,11 +22,17 @@ def simulate(
     suite: str = typer.Option("black-kite", help="The payload; only black-kite has simulated instruments."),
     workers: int = typer.Option(1, min=1, help="Flights made at the same time."),
     perfect_sheets: bool = typer.Option(False, "--perfect-sheets", help="Hand out each cell's true calibration sheet."),
+    draw: bool = typer.Option(False, "--draw", help="Also draw every channel with its truth, DIR/flight_NNN.png."),
+    check: bool = typer.Option(False, "--check", help="Simulate nothing: compare DIR with the paper's statistics."),
+    as_json: bool = typer.Option(False, "--json", help="With --check: the table as JSON."),
 ) -> None:
     """Simulate flights through smoke: instrument files, and the truth beside them.
 
-    Example: pc2dae simulate campaign --flights 2 --minutes 10 --seed 3
+    Example: pc2dae simulate campaign && pc2dae simulate --check campaign
     """
+    if check:
+        _check(folder, as_json=as_json)
+        return
     from rich.console import Console
     from rich.progress import Progress
 
@@ -34,8 +44,52 @@ def simulate(
     plans = plan_campaign(seed, flights=flights, minutes=minutes, perfect_sheets=perfect_sheets)
     with Progress(console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("flying", total=len(plans))
-        for _ in write_campaign(plans, folder, workers=workers):
+        for done in write_campaign(plans, folder, workers=workers):
+            if draw:
+                _draw(done)
             progress.advance(task)
     total = sum(plan.samples for plan in plans)
     typer.echo(f"{len(plans)} flights, {total:,} samples at 1 Hz, seed {seed}: {folder}")
     typer.echo(f"next: pc2dae ingest {folder}/flight_001 -o flight_001.nc")
+
+
+def _draw(done: Path) -> None:
+    from pc2dae.report.truth import draw_truth
+    from pc2dae.simulate import read_flight_files
+
+    truth, flight = read_flight_files(done)
+    draw_truth(truth, flight, done.with_suffix(".png"))
+
+
+def _check(folder: Path, *, as_json: bool) -> None:
+    import json
+
+    from pc2dae.errors import FlightError
+    from pc2dae.simulate import compare, read_flight_files
+
+    done = sorted(path.with_name(path.name.removesuffix(".truth.nc")) for path in folder.glob("*.truth.nc"))
+    if not done:
+        raise FlightError(f"no truth file in {folder}", hint=f"run `pc2dae simulate {folder}` first")
+    truths, flights = zip(*(read_flight_files(path) for path in done), strict=True)
+    lines = compare(flights, truths)
+    if as_json:
+        typer.echo(json.dumps([vars(line) | {"holds": line.holds} for line in lines], indent=1))
+    else:
+        _table(lines)
+    if not all(line.holds for line in lines):
+        raise typer.Exit(1)
+
+
+def _table(lines: list[Line]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("", "published", "simulated", "tolerance", "unit", "")
+    for line in lines:
+        limits = f"{line.low:,g} … {line.high:,g}" if line.high < 1e6 else f"≥ {line.low:,g}"
+        figure = f"{line.simulated:,.0f}" if abs(line.simulated) >= 1000 else f"{line.simulated:.2f}"
+        table.add_row(
+            line.what, line.published, figure, limits, line.unit, "ok" if line.holds else "[red]outside[/red]"
+        )
+    Console().print(table)
+    typer.echo(f"{sum(line.holds for line in lines)} of {len(lines)} within tolerance")

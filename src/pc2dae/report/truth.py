@@ -15,7 +15,7 @@ LOGGED, RESPONSE, AMBIENT = "#9aa5b1", "#0b7285", "#e8590c"
 
 
 def draw_truth(truth: xr.Dataset, flight: xr.Dataset | None, path: str | PathLike[str]) -> None:
-    """Draw every channel of `truth` (air, noise-free reading), the logged values of `flight` where given, and the track."""
+    """Draw every channel of `truth` (air, noise-free reading), what `flight` logged where given, and the track."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -42,11 +42,11 @@ def draw_truth(truth: xr.Dataset, flight: xr.Dataset | None, path: str | PathLik
         axis.plot(minutes, truth[f"{name}_ambient"].values, color=AMBIENT, lw=0.9, label="air")
         axis.plot(minutes, truth[f"{name}_response"].values, color=RESPONSE, lw=0.9, label="noise-free reading")
         axis.set_title(f"{name} [{truth[f'{name}_ambient'].attrs.get('units', '')}]", loc="left", fontsize=9)
-        axis.axhline(0.0, color="black", lw=0.4)
+        if not name.startswith("co2"):
+            axis.axhline(0.0, color="black", lw=0.4)
         if name == names[0]:
             axis.legend(fontsize=7, frameon=False, ncols=3)
-        if name.startswith("co2"):
-            axis.set_ylim(np.nanmin(truth[f"{name}_response"].values) - 15, None)
+        axis.set_ylim(*_range(truth, flight, name))
     for axis in axes[len(names) + 4 :]:
         axis.set_visible(False)
     for axis in axes[1:]:
@@ -61,6 +61,16 @@ def draw_truth(truth: xr.Dataset, flight: xr.Dataset | None, path: str | PathLik
         figure.savefig(temporary, dpi=110, metadata={"Software": None})
 
 
+def _range(truth: xr.Dataset, flight: xr.Dataset | None, name: str) -> tuple[float, float]:
+    """Limits that show all of the truth and nearly all of the log: a spike does not flatten the picture."""
+    known = np.concatenate([truth[f"{name}_ambient"].values, truth[f"{name}_response"].values])
+    low, high = float(known.min()), float(known.max())
+    if flight is not None and name in flight:
+        low = min(low, float(np.nanquantile(flight[name].values, 0.002)))
+        high = max(high, float(np.nanquantile(flight[name].values, 0.998)))
+    return low - 0.05 * (high - low), high + 0.05 * (high - low)
+
+
 def _track(axis: Any, figure: Any, truth: xr.Dataset) -> None:
     """The track over ground in metres, coloured by black carbon in the air."""
     latitude, longitude = truth["latitude"].values, truth["longitude"].values
@@ -73,7 +83,7 @@ def _track(axis: Any, figure: Any, truth: xr.Dataset) -> None:
     )
     order = np.argsort(smoke)
     dots = axis.scatter(east[order], north[order], c=smoke[order], s=4, cmap="inferno_r")
-    axis.set_aspect("equal", adjustable="datalim")
+    axis.set_aspect("equal", adjustable="box")
     axis.set_title("track [m], log10 BC [ng m-3]", loc="left", fontsize=9)
     axis.tick_params(labelsize=7)
     figure.colorbar(dots, ax=axis, pad=0.01).ax.tick_params(labelsize=7)

@@ -1,16 +1,29 @@
 """Campaigns with known truth, from the physics of air, smoke and sensors."""
 
-from pc2dae.simulate.campaign import SimulatedFlight, fly_plan, simulate_flight, write_campaign, write_flight_files
+from pc2dae.simulate.campaign import (
+    SimulatedFlight,
+    fly_plan,
+    read_flight_files,
+    simulate_flight,
+    write_campaign,
+    write_flight_files,
+)
+from pc2dae.simulate.check import Line, compare
+from pc2dae.simulate.grid import true_grid
 from pc2dae.simulate.plan import PAPER_FLIGHTS, PAPER_SAMPLES, FlightPlan, plan_campaign
 
 __all__ = [
     "PAPER_FLIGHTS",
     "PAPER_SAMPLES",
     "FlightPlan",
+    "Line",
     "SimulatedFlight",
+    "compare",
     "fly_plan",
     "plan_campaign",
+    "read_flight_files",
     "simulate_flight",
+    "true_grid",
     "write_campaign",
     "write_flight_files",
 ]

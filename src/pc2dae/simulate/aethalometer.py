@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from pc2dae.flight.schema import MISSING, STARTUP, TAPE_ADVANCE
 from pc2dae.flight.stream import Stream
 from pc2dae.simulate.atmosphere import Air
-from pc2dae.simulate.clocks import lost_seconds, on_seconds, own_clock, sampling
+from pc2dae.simulate.clocks import Clock, lost_seconds, on_seconds, own_clock, sampling
 from pc2dae.simulate.path import Path
 from pc2dae.simulate.plan import UTC_OFFSET_MIN, FlightPlan
 from pc2dae.simulate.plumes import Smoke
@@ -48,9 +48,11 @@ def absorbing(bc_880: Array, angstrom: Array, wavelength_nm: float) -> Array:
 def fly_ma200(plan: FlightPlan, path: Path, air: Air, smoke: Smoke) -> Record:
     """The MA200's log of a flight, and the noise-free channels."""
     rng = plan.rng(10)
-    clock = own_clock(rng)
     rows = sampling(rng, plan.samples, jitter_s=0.02, gaps_per_hour=2.0, repeats_per_hour=1.0)
     t = rows.times_s
+    # Stamps are whole seconds and it measures just after each of its own: the clock's fraction follows from row one.
+    clock = own_clock(rng)
+    clock = Clock(round(clock.offset_s) + 0.3 - t[0] % 1.0, clock.drift_ppm)
     loading = float(rng.uniform(0.002, 0.006))  # k: reading falls by this share per unit of attenuation
     tape_limit = float(rng.uniform(9.0, 30.0))  # the operator's choice: a low limit in thick smoke
     t90 = float(rng.uniform(1.4, 2.4))  # tubing and flow chamber

@@ -1,4 +1,4 @@
-"""The air of a day: mean wind and turbulence, temperature, humidity and pressure, and the slowly drifting background."""
+"""The air of a day: wind and turbulence, temperature, humidity and pressure, and the slowly drifting background."""
 
 from __future__ import annotations
 

@@ -12,10 +12,11 @@ import numpy as np
 import xarray as xr
 
 from pc2dae.flight.stream import Stream
-from pc2dae.logs import afe, ardupilot, bme280, li830, ma200, pms5003, scd30
+from pc2dae.logs import afe, ardupilot, bme280, li830, ma200, pms5003, read_logs, scd30
 from pc2dae.simulate.aethalometer import fly_ma200
 from pc2dae.simulate.atmosphere import weather
 from pc2dae.simulate.electrochemical import fly_boards
+from pc2dae.simulate.grid import true_grid
 from pc2dae.simulate.others import fly_autopilot, fly_bme280, fly_li830, fly_pms5003, fly_scd30
 from pc2dae.simulate.path import fly
 from pc2dae.simulate.plan import FlightPlan, plan_campaign
@@ -66,6 +67,12 @@ def write_flight_files(flight: SimulatedFlight, folder: str | PathLike[str]) -> 
         write(target / file.format(unit=stream.unit, stamp=stamp), stream)
     write_truth(flight.truth, Path(folder) / f"{name}.truth.nc")
     return target
+
+
+def read_flight_files(folder: str | PathLike[str]) -> tuple[xr.Dataset, xr.Dataset]:
+    """The truth of a written flight, and the flight on its true seconds, read back from its instruments' files."""
+    truth = xr.load_dataset(Path(f"{folder}.truth.nc"))
+    return truth, true_grid(read_logs([folder]).streams, truth)
 
 
 # instrument → writer and the name its file has on the memory card

@@ -104,13 +104,13 @@ def _signals(flights: Sequence[xr.Dataset]) -> list[Line]:
 
 
 def _clean_air_lag1(flight: xr.Dataset, name: str) -> float:
-    """Median lag-1 autocorrelation of one-minute pieces in the quieter half of a record."""
+    """Lag-1 autocorrelation in the quieter half of a record's minutes."""
     values = np.asarray(flight[name].values, np.float64)
     pieces = values[: len(values) // 60 * 60].reshape(-1, 60)
-    pieces = pieces[np.isfinite(pieces).all(axis=1)]
-    quiet = pieces[np.argsort(pieces.std(axis=1))[: max(1, len(pieces) // 2)]]
-    centred = quiet - quiet.mean(axis=1, keepdims=True)
-    return float(np.median((centred[:, 1:] * centred[:, :-1]).sum(axis=1) / (centred**2).sum(axis=1)))
+    pieces = pieces[np.isfinite(pieces).sum(axis=1) >= 50]
+    quiet = pieces[np.argsort(np.nanstd(pieces, axis=1))[: max(1, len(pieces) // 2)]]
+    centred = quiet - np.nanmean(quiet, axis=1, keepdims=True)
+    return float(np.nanmean(centred[:, 1:] * centred[:, :-1]) / np.nanmean(centred**2))
 
 
 def _motion(flights: Sequence[xr.Dataset]) -> list[Line]:

@@ -46,12 +46,11 @@ def sampling(
     *,
     rate_hz: float = 1.0,
     jitter_s: float = 0.01,
-    start_s: float | None = None,
     gaps_per_hour: float = 3.0,
     repeats_per_hour: float = 0.0,
 ) -> Sampling:
     """Row times of a logger that starts a little late, jitters, drops out for seconds and writes the odd row twice."""
-    first = float(rng.uniform(0.0, 1.0 / rate_hz)) if start_s is None else start_s
+    first = float(rng.uniform(0.15, 0.85)) / rate_hz
     times = first + np.arange(int((samples - first) * rate_hz)) / rate_hz
     times = np.clip(times + np.abs(rng.normal(0, jitter_s, len(times))), 0.0, samples - 1e-3)
     lost = []

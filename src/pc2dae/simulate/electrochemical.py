@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from pc2dae.compensation.electrochemical import coefficients, compensate_cell, sensitivity
-from pc2dae.flight.schema import SPIKE
+from pc2dae.flight.schema import FLAT_LINE, MISSING, SPIKE
 from pc2dae.flight.stream import Stream
 from pc2dae.simulate.atmosphere import Air
 from pc2dae.simulate.clocks import lost_seconds, on_seconds, own_clock, sampling
@@ -21,6 +21,8 @@ from pc2dae.simulate.record import Record
 
 DOUBLING_C = 10.0  # the zero current doubles per 10 degC
 AUXILIARY_NOISE = 0.25  # of the working electrode's
+STUCK_CHANCE = 0.04  # per cell and flight
+FAILED_READS = 0.002  # share of rows whose conversion failed
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ def _board_temperature(plan: FlightPlan, air: Air, unit: str) -> Array:
 
 
 def _electrodes(plan: FlightPlan, cell: Cell, air: Air, smoke: Smoke, temperature: Array) -> Electrodes:
-    """WE and AE of one cell: lagged gas × true sensitivity, cross-sensitivities, humidity, drift, and the sheet's zero."""
+    """WE and AE of one cell: lagged gas times true sensitivity, other gases, humidity, drift, and the sheet's zero."""
     rng = plan.rng(21, ord(cell.unit), *cell.gas.encode())
     own = sensitivity(cell.sheet, "we_sensitivity")
     felt = cell.sensitivity * (
@@ -148,10 +150,19 @@ def _log(
         spikes = np.zeros(len(t))
         for _ in range(rng.poisson(1.2 * plan.samples / 1500)):  # the radio's bursts
             row = int(rng.integers(30, len(t) - 5))
-            spikes[row] += rng.choice([-1, 1]) * mv * rng.uniform(15, 60)
+            spikes[row] += rng.choice([-1, 1]) * mv * rng.uniform(8, 30)
             faults[name][int(t[row])] |= SPIKE
-        columns[f"{cell.gas}_we"] = at(t, electrodes[name].we) + white * rng.standard_normal(len(t)) + spikes
-        columns[f"{cell.gas}_ae"] = at(t, electrodes[name].ae) + AUXILIARY_NOISE * white * rng.standard_normal(len(t))
+        we = at(t, electrodes[name].we) + white * rng.standard_normal(len(t)) + spikes
+        ae = at(t, electrodes[name].ae) + AUXILIARY_NOISE * white * rng.standard_normal(len(t))
+        if rng.random() < STUCK_CHANCE:  # the multiplexer hangs: both electrodes repeat for a while
+            first = int(rng.integers(60, len(t) - 60))
+            held = slice(first, first + int(rng.integers(12, 40)))
+            we[held], ae[held] = we[first], ae[first]
+            faults[name][t[held].astype(int)[1:]] |= FLAT_LINE
+        failed = rng.random(len(t)) < FAILED_READS
+        we[failed] = np.nan
+        faults[name][t[failed].astype(int)] |= MISSING
+        columns[f"{cell.gas}_we"], columns[f"{cell.gas}_ae"] = we, ae
     columns["temperature"] = at(t, temperature) + rng.normal(0, 0.02, len(t))
     sampled = {n: Electrodes(at(t, electrodes[n].we), at(t, electrodes[n].ae)) for n in cells}
     noise_free = _read(cells, sampled, {unit: at(t, temperature)})

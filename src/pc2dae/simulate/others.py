@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pc2dae.flight.schema import MISSING, STALE, STARTUP
+from pc2dae.flight.schema import MISSING, SATURATED, STALE, STARTUP
 from pc2dae.flight.stream import Stream
 from pc2dae.simulate.atmosphere import GROUND_M, Air
 from pc2dae.simulate.clocks import GPS_CLOCK, lost_seconds, on_seconds, own_clock, sampling
@@ -18,6 +18,7 @@ from pc2dae.simulate.record import Record
 
 SCD30_T90_S = 20.0 * np.log(10.0)  # time constant 20 s (data sheet)
 PMS_WARM_UP_S = 8
+PMS_LIMIT = 1000.0  # ug m-3; more is not told apart
 
 
 def fly_scd30(plan: FlightPlan, air: Air, smoke: Smoke) -> Record:
@@ -92,11 +93,12 @@ def fly_pms5003(plan: FlightPlan, smoke: Smoke, unit: str) -> Record:
     for size in ("pm1", "pm25", "pm10"):
         clean = span * at(t, lagged(smoke.species[size], t90_s=t90))
         noisy = clean * (1 + rng.normal(0, 0.05, len(t))) + rng.normal(0, 0.7, len(t))
-        columns[size] = np.where(t < PMS_WARM_UP_S, 0.0, np.rint(np.clip(noisy, 0.0, 1000.0)))
+        columns[size] = np.where(t < PMS_WARM_UP_S, 0.0, np.rint(np.clip(noisy, 0.0, PMS_LIMIT)))
         name = f"{size}_{unit}"
         response[name] = on_seconds(t, clean, plan.samples)
         faults[name] = lost_seconds(rows, plan.samples)
         faults[name][:PMS_WARM_UP_S] |= STARTUP
+        faults[name][response[name] > PMS_LIMIT] |= SATURATED
     stream = _stream(plan, "pms5003", unit, clock.shows(plan.start, t), columns, serial=f"PMS-{40 + int(unit):04d}")
     return Record(stream, clock, response, faults, dict.fromkeys(response, t90))
 
@@ -152,8 +154,9 @@ def fly_autopilot(plan: FlightPlan, path: Path, air: Air) -> Record:
 
 
 UNITS = {
-    "co2": "ppm", "temperature": "degC", "humidity": "%", "pressure": "hPa", "speed": "m s-1", "latitude": "degrees_north",
-    "longitude": "degrees_east", "altitude": "m", "flow": "L min-1", "pm1": "ug m-3", "pm25": "ug m-3", "pm10": "ug m-3",
+    "co2": "ppm", "temperature": "degC", "humidity": "%", "pressure": "hPa", "speed": "m s-1", "altitude": "m",
+    "latitude": "degrees_north", "longitude": "degrees_east", "flow": "L min-1",
+    "pm1": "ug m-3", "pm25": "ug m-3", "pm10": "ug m-3",
 }  # fmt: skip
 
 

@@ -58,7 +58,7 @@ Segment = tuple[str, int, float]  # kind, seconds, cruise speed
 
 
 def _legs(rng: np.random.Generator, seconds: int, distance: float) -> list[Segment]:
-    """Straight legs that take `seconds` and together cover `distance` [m]; one reaches the speed limit, the last leads home."""
+    """Legs that take `seconds` and together cover `distance` [m]; one reaches the speed limit, the last leads home."""
     durations: list[int] = []
     while sum(durations) < seconds - 60:
         durations.append(int(rng.integers(14, 60)))
@@ -113,20 +113,17 @@ def _integrate(rng: np.random.Generator, segments: list[Segment], samples: int) 
     position = home.copy()
     vx, vy, level, airborne = [], [], [], []
     height = 0.0
-    side = rng.choice([-1.0, 1.0])
     last_leg = max(i for i, (kind, _, _) in enumerate(segments) if kind == "leg")
     for i, (kind, seconds, cruise) in enumerate(segments):
         count = seconds * RATE_HZ
         if kind == "leg":
-            speed = _trapezoid(seconds, cruise)
+            speed = _trapezoid(seconds, cruise) * (1 - 0.02 * np.abs(swell(rng, count, tau_s=3)))
+            goal = home if i == last_leg else _goal(rng, position, float(speed.sum()) * DT_S)
             if i == last_leg:
-                goal = home
-            else:
-                goal = np.array([rng.uniform(25, 190), side * rng.uniform(25, 80)])
-                side = -side
-            bearing = np.arctan2(*(goal - position)[::-1])
-            wobble = 0.04 * swell(rng, count, tau_s=4)
-            dx, dy = speed * np.cos(bearing + wobble), speed * np.sin(bearing + wobble)
+                stretch = float(np.hypot(*(goal - position))) / max(float(speed.sum()) * DT_S, 1e-9)
+                speed = np.minimum(speed * max(stretch, 1.0), MAX_SPEED)
+            bearing = _arc(goal - position, speed) + 0.03 * swell(rng, count, tau_s=4)
+            dx, dy = speed * np.cos(bearing), speed * np.sin(bearing)
         else:
             speed, bearing_series = _hover(rng, count, kind)
             dx, dy = speed * np.cos(bearing_series), speed * np.sin(bearing_series)
@@ -134,7 +131,7 @@ def _integrate(rng: np.random.Generator, segments: list[Segment], samples: int) 
         if kind == "parked" or i == len(segments) - 2:
             height = 0.0
         elif rng.random() < 0.55 or height == 0.0:
-            height = float(rng.uniform(12, 75))
+            height = float(rng.uniform(10, 65))
         vx.append(dx)
         vy.append(dy)
         level.append(np.full(count, height))
@@ -147,6 +144,29 @@ def _integrate(rng: np.random.Generator, segments: list[Segment], samples: int) 
     y = home[1] + np.cumsum(across[1]) * DT_S
     keep = slice(0, samples * RATE_HZ)
     return Path(x[keep], y[keep], np.maximum(z[keep], 0.0), across[0][keep], across[1][keep], flying[keep])
+
+
+def _arc(way: Array, speed: Array) -> Array:
+    """Bearing [rad] along the arc that covers the vector `way` [m]; straight where the leg is only just long enough."""
+    travelled = np.cumsum(speed) * DT_S
+    ratio = float(np.hypot(*way)) / max(float(travelled[-1]), 1e-9)
+    turn = 0.0
+    if ratio < 0.97:  # chord over arc of a circle is sin(turn/2)/(turn/2)
+        low, high = 0.0, 1.9 * np.pi
+        for _ in range(30):
+            turn = 0.5 * (low + high)
+            low, high = (turn, high) if np.sinc(turn / (2 * np.pi)) > ratio else (low, turn)
+    return np.asarray(
+        np.arctan2(way[1], way[0]) + turn * (travelled / max(travelled[-1], 1e-9) - 0.5), dtype=np.float64
+    )
+
+
+def _goal(rng: np.random.Generator, position: Array, reach: float) -> Array:
+    """Where a leg of length `reach` [m] leads: some place behind the fire, better through the plume than along it."""
+    places = np.column_stack([rng.uniform(20, 200, 60), rng.uniform(-95, 95, 60)])
+    misses = np.abs(np.hypot(*(places - position).T) - reach)
+    crosses = places[:, 1] * position[1] < 0
+    return np.asarray(places[np.argmin(misses - 12.0 * crosses)], dtype=np.float64)
 
 
 def _hover(rng: np.random.Generator, count: int, kind: str) -> tuple[Array, Array]:

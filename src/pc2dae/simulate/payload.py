@@ -9,7 +9,7 @@ import numpy as np
 
 Sheet = dict[str, Any]
 
-# FIELD 3.5, real sheets: WEe, WE0, AEe, AE0 [mV], gain [mV/nA], sensitivity [mV/ppb]; the NO cell is the unnamed third of an AFE3.
+# WEe, WE0, AEe, AE0 [mV], gain [mV/nA], sensitivity [mV/ppb] as on real sheets (FIELD 3.5).
 FACTORY = {
     "no": ("NO-A4", 271.0, 19.0, 256.0, 23.0, 0.80, 0.408),
     "no2": ("NO2-A43F", 293.0, -5.0, 300.0, -5.0, -0.73, 0.196),
@@ -33,15 +33,15 @@ T90 = {
     "o3_b": 14.5,
 }
 # White, one sigma of a 1 Hz row (data sheets, FIELD 3.5).
-NOISE_PPB = {"no": 34.0, "no2": 7.0, "o3": 5.5, "so2": 8.0, "co": 10.0}
+NOISE_PPB = {"no": 24.0, "no2": 7.0, "o3": 5.5, "so2": 8.0, "co": 10.0}
 # How far zeros wander between calibration and flight.
 ZERO_PPB = {"no": 14.0, "no2": 8.0, "o3": 28.0, "so2": 5.0, "co": 110.0}
-# Sensitivity to another gas per sensitivity to the own one, as data sheets have it; the cell's real one is up to 3 times that.
+# Sensitivity to another gas per own sensitivity, as data sheets have it; a real cell's is up to 3 times that.
 CROSS = {
     "no": {"no2": 0.02},
     "no2": {"o3": 0.04, "no": 0.01},
     "o3": {"co": 0.0004},
-    "so2": {"no2": -0.35, "o3": -0.03},
+    "so2": {"no2": -0.2, "o3": -0.03},
     "co": {"no": 0.03},
 }
 

@@ -1,4 +1,4 @@
-"""What is decided before anything flies: lengths, days, weather and the share of smoke of every flight of a campaign."""
+"""What is decided before anything flies: length, day, weather and share of smoke of every flight of a campaign."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def plan_campaign(
     else:
         samples = np.full(count, round(minutes * 60))
     warm = _strata(rng, count)
-    moist = np.clip(1.0 - warm + rng.normal(0, 0.04, count), 0.0, 1.0)  # warm afternoons are dry
+    moist = np.clip(1.0 - warm + rng.normal(0, 0.02, count), 0.0, 1.0)  # warm afternoons are dry
     smoke, negative = _strata(rng, count), _strata(rng, count)
     day = np.datetime64("2025-10-06T00:00:00", "s") + np.timedelta64(86_400, "s") * np.sort(rng.integers(0, 20, count))
     hour = 16.0 + 8.0 * warm  # local 10 h to 18 h
@@ -71,7 +71,7 @@ def plan_campaign(
             samples=int(samples[i]),
             start=np.datetime64(day[i] + np.timedelta64(int(hour[i] * 3600) + i, "s"), "ns"),
             temperature_c=float(16.3 + 17.0 * warm[i]),
-            humidity_pct=float(32.0 + 35.5 * moist[i]),
+            humidity_pct=float(31.8 + 33.5 * moist[i]),
             smoke_share=float(PM_ABOVE_DETECTION + 0.2 * (smoke[i] - 0.5)),
             gas_negative=float(GAS_NEGATIVE + 0.12 * (negative[i] - 0.5)),
             perfect_sheets=perfect_sheets,

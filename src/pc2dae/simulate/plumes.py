@@ -35,14 +35,14 @@ class Smoke:
 def smoke(plan: FlightPlan, path: Path, air: Air) -> Smoke:
     """The smoke of a few burning places met along `path`.
 
-    The spread of the plumes and the thickness of the haze are chosen so that the aircraft spends the planned share of its
-    time in smoke a particle counter sees, and the strength of the fire so that the thickest second holds the planned soot.
+    The spread of the plumes and the thickness of the haze are such that the aircraft spends the planned share of its
+    time in smoke a particle counter sees, and the fire is so strong that the thickest moment holds the planned soot.
     """
     rng = plan.rng(2)
     count = len(path.x)
     places = [(rng.uniform(-15, 5), rng.uniform(-30, 30), rng.uniform(0.4, 1.0)) for _ in range(rng.integers(2, 5))]
     peak_bc = float(np.exp(rng.uniform(np.log(60_000), np.log(140_000))))
-    rise = rng.uniform(0.6, 1.3)
+    rise = rng.uniform(0.8, 1.6)
     phases = [_phase(rng, count) for _ in places]
     strengths = [np.exp(0.45 * swell(rng, count, tau_s=35)) * q for _, _, q in places]
     texture, inside = _turbulence(rng, path, air)
@@ -107,8 +107,8 @@ def _plume(path: Path, air: Air, px: float, py: float, *, spread: float, rise: f
     swing = np.interp(np.arange(len(age)) - 0.5 * age * RATE_HZ, np.arange(len(age)), air.meander)
     axis_y = py + downwind * np.tan(swing)
     axis_z = 3.0 + 3.2 * rise * downwind ** (2 / 3) / air.wind * (1 + air.heave)
-    wide = spread * (3.0 + 0.11 * downwind)
-    tall = spread * (2.5 + 0.09 * downwind)
+    wide = spread * (8.0 + 0.09 * downwind)  # a burning strip, not a point
+    tall = spread * (6.0 + 0.07 * downwind)
     upwind = expit((path.x - px) / 2.0)  # nothing but a little backflow on the windward side
     shape = np.exp(-0.5 * ((path.y - axis_y) / wide) ** 2) * (
         np.exp(-0.5 * ((path.z - axis_z) / tall) ** 2) + np.exp(-0.5 * ((path.z + axis_z) / tall) ** 2)
@@ -117,7 +117,7 @@ def _plume(path: Path, air: Air, px: float, py: float, *, spread: float, rise: f
 
 
 def _turbulence(rng: np.random.Generator, path: Path, air: Air, *, modes: int = 72) -> tuple[Array, Array]:
-    """Two unit-variance samples of a frozen −5/3 field blown past the aircraft: for the filaments and for their inside."""
+    """Two unit-variance frozen −5/3 fields blown past the aircraft: for the filaments and for their inside."""
     x, y, z = path.x - air.drift_x, path.y - air.drift_y, 1.4 * path.z
     fields = []
     for smallest in (8.0, 5.0):  # eddy sizes [m]

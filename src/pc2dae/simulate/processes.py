@@ -26,8 +26,8 @@ def swell(rng: np.random.Generator, count: int, *, tau_s: float, sigma: float = 
     rough = wander(rng, count + warm, tau_s=tau_s, dt_s=dt_s)
     a = float(np.exp(-dt_s / (0.5 * tau_s)))
     smooth = lfilter([1 - a], [1, -a], lfilter([1 - a], [1, -a], rough))[warm:]
-    # Theoretical variance of the doubly lagged process, so that a short record keeps its natural spread.
-    return np.asarray(smooth * (sigma / 0.6667), dtype=np.float64)
+    # Two lags of tau/2 leave a variance of ∫ 2/π / ((1 + w²)(1 + w²/4)²) dw = 5/9.
+    return np.asarray(smooth * (sigma * np.sqrt(9 / 5)), dtype=np.float64)
 
 
 def lagged(values: Array, *, t90_s: float, dt_s: float = DT_S) -> Array:

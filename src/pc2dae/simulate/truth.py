@@ -21,7 +21,7 @@ from pc2dae.simulate.plumes import Smoke
 from pc2dae.simulate.position import latitude_longitude
 from pc2dae.simulate.processes import Array, second_means
 from pc2dae.simulate.record import Record
-from pc2dae.suite import Suite, load_suite
+from pc2dae.suite import load_suite
 
 ENCOUNTER_CO_PPB = 30.0  # three sigma of a CO cell
 ENCOUNTER_SHARE = 0.05  # of the flight's range
@@ -74,7 +74,7 @@ def make_truth(plan: FlightPlan, path: Path, air: Air, smoke: Smoke, records: Se
         ("flaming_share", smoke.flaming, "1"),
     ):
         truth[name] = ("time", second_means(values), {"units": unit})
-    truth.attrs = _attributes(plan, air, smoke, records, _encounters(truth, suite))
+    truth.attrs = _attributes(plan, air, smoke, records, _encounters(truth))
     return truth
 
 
@@ -95,8 +95,8 @@ def _ambient(name: str, species: dict[str, Array]) -> Array:
     return species[name.split("_")[0]]
 
 
-def _encounters(truth: xr.Dataset, suite: Suite) -> list[dict[str, float]]:
-    """Stretches of CO above background + max(30 ppb, 5 % of its range) for at least 3 s, with their true ratios."""
+def _encounters(truth: xr.Dataset) -> list[dict[str, float]]:
+    """Stretches of CO above background + max(30 ppb, 5 % of its range) for 3 s or more, with their true ratios."""
     excess = {
         n: (truth[f"{n}_ambient"] - truth[f"{n}_background"]).values for n in ("co_a", "co2_li830", "bc_ir_1", "pm25_1")
     }
@@ -106,6 +106,7 @@ def _encounters(truth: xr.Dataset, suite: Suite) -> list[dict[str, float]]:
     for begin, end in edges.reshape(-1, 2).tolist():
         if end - begin < ENCOUNTER_S:
             continue
+        phase = np.average(truth["flaming_share"].values[begin:end], weights=excess["co_a"][begin:end])
         sums = {n: float(values[begin:end].sum()) for n, values in excess.items()}
         carbon = sums["co_a"] / 1000.0 + sums["co2_li830"]
         out.append({
@@ -116,7 +117,7 @@ def _encounters(truth: xr.Dataset, suite: Suite) -> list[dict[str, float]]:
             "bc_per_co_ng_m3_ppb": sums["bc_ir_1"] / sums["co_a"],
             "co_per_co2_ppb_ppm": sums["co_a"] / sums["co2_li830"],
             "mce": sums["co2_li830"] / carbon,
-            "flaming_share": float(np.average(truth["flaming_share"].values[begin:end], weights=excess["co_a"][begin:end])),
+            "flaming_share": float(phase),
         })  # fmt: skip
     return out
 
@@ -140,5 +141,5 @@ def _attributes(
         "edge_width_m": json.dumps(
             [float(q) for q in np.quantile(edges, [0.05, 0.25, 0.5, 0.75, 0.95])] if len(edges) else []
         ),
-        "comment": "clock_offset_s: instrument clock minus true time at the first sample; true = stamp − offset − drift·elapsed",
+        "comment": "clock_offset_s: instrument clock minus true time at the start; clock_drift_ppm: how it grows",
     }
