@@ -19,6 +19,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from pc2dae.atomic import replacing
+from pc2dae.errors import ModelError
 from pc2dae.training.objectives import Batch, Loss
 
 Draw = Callable[[np.random.Generator], Batch]
@@ -94,6 +95,10 @@ def fit(
                 _keep(state, network, optimiser, best, looks)
             if report is not None:
                 report(looks[-1])
+    if looks and not math.isfinite(_best(looks).held_out):
+        raise ModelError(
+            "training diverged: no held-out loss was finite", hint="lower the learning rate, check the data"
+        )
     network.load_state_dict(best)
     network.eval()
     return looks

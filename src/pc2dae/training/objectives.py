@@ -55,7 +55,7 @@ def _paper(scaler: Scaler) -> Objective:
     scale = np.asarray(scaler.scale)
 
     def make(crops: Crops, rng: np.random.Generator) -> Batch:
-        return _batch(crops, inject(crops.values, scale, rng), crops.valid, crops.valid)
+        return _batch(_self_taught(crops), inject(crops.values, scale, rng), crops.valid, crops.valid)
 
     return make
 
@@ -73,9 +73,14 @@ def _blindspot(records: Sequence[Record]) -> Objective:
 
     def make(crops: Crops, rng: np.random.Generator) -> Batch:
         visible, asked = hide(crops.valid, width, rng)
-        return _batch(Crops(crops.values, crops.valid, crops.environment, crops.values), crops.values, visible, asked)
+        return _batch(_self_taught(crops), crops.values, visible, asked)
 
     return make
+
+
+def _self_taught(crops: Crops) -> Crops:
+    """The record as its own target, even where a truth is known."""
+    return Crops(crops.values, crops.valid, crops.environment, crops.values)
 
 
 def _batch(crops: Crops, values: np.ndarray, valid: np.ndarray, weight: np.ndarray) -> Batch:

@@ -1,0 +1,186 @@
+"""A training run from flights to a checkpoint: a folder with config, history, loss plot, card and weights."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from pc2dae.atomic import replacing, write_text
+from pc2dae.edge.card import Card, parse_card
+from pc2dae.edge.safe import read_limited
+from pc2dae.errors import ModelError
+from pc2dae.model.pc2dae import VARIANTS
+from pc2dae.suite import Suite
+from pc2dae.training.checkpoint import CARD, build_network, save_checkpoint
+from pc2dae.training.export import export_onnx
+from pc2dae.training.fit import Look, Settings, fit
+from pc2dae.training.objectives import Loss, Objective, objective_of, physics_loss
+from pc2dae.windows.scaling import Scaler, fit_scaler
+from pc2dae.windows.slicing import Record, Segment, data_hash, random_crops, split, tiled_crops
+
+STATE, CONFIG, HISTORY, PLOT = "state.safetensors", "config.json", "history.csv", "loss.png"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything that decides a run's result, beside the data."""
+
+    network: str = "lean"
+    objective: str = "paper"
+    mass: float = 0.0  # weights of the two terms the paper announces and does not define
+    spectral: float = 0.0
+    settings: Settings = field(default_factory=Settings)
+
+
+@dataclass(frozen=True)
+class Material:
+    """Records split and scaled for a run."""
+
+    records: Sequence[Record]
+    train: list[Segment]
+    held_out: list[Segment]
+    scaler: Scaler
+
+
+def material_of(records: Sequence[Record], suite: Suite, *, seed: int) -> Material:
+    """Split the records and learn the scale from the training part alone."""
+    train, held_out = split([len(record) for record in records], seed=seed)
+    parts = [
+        (r.values[:, s.start : s.stop], r.valid[:, s.start : s.stop], r.environment[:, s.start : s.stop])
+        for s in train
+        for r in [records[s.record]]
+    ]
+    values, valid, environment = zip(*parts, strict=True)
+    scaler = fit_scaler(values, valid, environment, bound=[channel.lower_bound for channel in suite.channels])
+    return Material(records, train, held_out, scaler)
+
+
+def train(
+    records: Sequence[Record],
+    suite: Suite,
+    plan: Plan,
+    *,
+    folder: Path,
+    report: Callable[[Look], None] | None = None,
+) -> Card:
+    """Train the planned network on records into `folder`; the same call goes on with a run that was cut short."""
+    material = material_of(records, suite, seed=plan.settings.seed)
+    config: dict[str, Any] = {
+        "plan": asdict(plan),
+        "suite": suite.model_dump_json(exclude_defaults=True),
+        "data": data_hash(records),
+    }
+    finished = _finished(folder, config)
+    if finished is not None:
+        return finished
+    write_text(folder / CONFIG, json.dumps(config, indent=1, sort_keys=True) + "\n")
+    torch.manual_seed(plan.settings.seed)
+    network = build_network(plan.network, suite, material.scaler)
+    objective = objective_of(plan.objective, material.scaler, records)
+    families = [len(family.channel) for family in suite.family]
+    loss = physics_loss(VARIANTS[plan.network], families, mass=plan.mass, spectral=plan.spectral)
+    looks = learn(network, material, objective, loss, plan.settings, state=folder / STATE, report=report)
+    _write_history(folder, looks)
+    _plot(folder / PLOT, looks, title=f"{plan.network}, objective {plan.objective}, seed {plan.settings.seed}")
+    card = make_card(plan, suite, material, config["data"], looks)
+    card = save_checkpoint(folder, network, card, onnx=export_onnx(network, card))
+    (folder / STATE).unlink(missing_ok=True)
+    return card
+
+
+def learn(
+    network: nn.Module,
+    material: Material,
+    objective: Objective,
+    loss: Loss,
+    settings: Settings,
+    *,
+    state: Path | None = None,
+    report: Callable[[Look], None] | None = None,
+) -> list[Look]:
+    """Train any network on random windows of the training segments, judged on the held-out ones, always the same."""
+    judged = objective(tiled_crops(material.records, material.held_out), np.random.default_rng([settings.seed, 0x1D6E]))
+    return fit(
+        network,
+        draw=lambda rng: objective(random_crops(material.records, material.train, rng, count=settings.batch), rng),
+        loss=loss,
+        held_out=[judged],
+        settings=settings,
+        state=state,
+        report=report,
+    )
+
+
+def make_card(plan: Plan, suite: Suite, material: Material, data: str, looks: Sequence[Look]) -> Card:
+    """What a model is and what it was made from."""
+    best = min(looks, key=lambda look: look.held_out)
+    return {
+        "name": plan.network,
+        "network": plan.network,
+        "suite": suite.model_dump_json(exclude_defaults=True),
+        "channels": list(suite.names),
+        "scaler": material.scaler.as_dict(),
+        "config": asdict(plan),
+        "seed": plan.settings.seed,
+        "threads": plan.settings.threads,
+        "versions": {name: version(name) for name in ("pc2dae", "torch", "numpy")}
+        | {"python": platform.python_version()},
+        "data_sha256": data,
+        "held_out": [asdict(segment) for segment in material.held_out],
+        "samples": sum(len(record) for record in material.records),
+        "metrics": {"held_out_loss": best.held_out, "step": best.step, "terms": best.terms},
+    }
+
+
+def _finished(folder: Path, config: dict[str, Any]) -> Card | None:
+    """The card of a run that is done already; a folder with another run is not overwritten."""
+    if not (folder / CONFIG).exists():
+        if folder.exists() and any(folder.iterdir()):
+            raise ModelError(f"{folder} is not empty and holds no run", hint="choose another -o")
+        return None
+    try:
+        there = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+    except ValueError:
+        there = {}
+    if there != json.loads(json.dumps(config)):
+        different = [key for key in config if there.get(key) != json.loads(json.dumps(config[key]))]
+        raise ModelError(
+            f"{folder} holds a run with another {' and '.join(different)}", hint="choose another -o, or delete it"
+        )
+    if (folder / CARD).exists():
+        return parse_card(read_limited(folder / CARD), where=f"{folder.name}/{CARD}")
+    return None
+
+
+def _write_history(folder: Path, looks: Sequence[Look]) -> None:
+    terms = list(looks[0].terms)
+    rows = [[str(x.step), f"{x.train:.8g}", f"{x.held_out:.8g}", *(f"{x.terms[t]:.8g}" for t in terms)] for x in looks]
+    lines = [["step", "train", "held_out", *(f"held_out_{term}" for term in terms)], *rows]
+    write_text(folder / HISTORY, "".join(",".join(line) + "\n" for line in lines))
+
+
+def _plot(path: Path, looks: Sequence[Look], *, title: str) -> None:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7, 4), layout="constrained")
+    axes = figure.add_subplot()
+    steps = [look.step for look in looks]
+    best = min(looks, key=lambda look: look.held_out)
+    axes.plot(steps, [look.train for look in looks], color="0.6", label="training (dropout on)")
+    axes.plot(steps, [look.held_out for look in looks], color="tab:blue", label="held out")
+    axes.plot(best.step, best.held_out, "o", color="tab:blue", label=f"best: {best.held_out:.4f} at step {best.step}")
+    axes.set(xlabel="step", ylabel="loss [scaled units]", title=title, yscale="log")
+    axes.legend(frameon=False)
+    FigureCanvasAgg(figure)
+    with replacing(path) as temporary:
+        figure.savefig(temporary, dpi=120)
