@@ -1,0 +1,95 @@
+"""The air between plumes: a background that drifts, found while plumes go by."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.ndimage import uniform_filter1d
+
+from pc2dae.plumes.encounters import SHORTEST, extents
+
+Array = NDArray[np.float64]
+Values = NDArray[np.floating[Any]]
+
+_WINDOW = 301  # samples the background is averaged over: minutes, longer than a crossing and shorter than drift
+_BLOCK = 30  # samples of one quantile in the first guess
+_FIRST_QUANTILE = 25.0  # %: below most smoke, above most noise
+_FIRST_WINDOWS = 3  # the first guess looks this much further: a stay in smoke can outlast a window
+_ROUNDS = 5  # by then no sample changes sides
+
+
+def threshold(values: Values, sigma: Values) -> Array:
+    """How far above background a plume starts, for each channel: max(3 σ, 5 % of the channel's range)."""
+    spread = np.nan_to_num(np.nanmax(_seen(values), axis=-1) - np.nanmin(_seen(values), axis=-1))
+    return np.asarray(np.maximum(3.0 * np.nan_to_num(sigma), 0.05 * spread))
+
+
+def background(values: Values, sigma: Values, *, window: int = _WINDOW) -> Array:
+    """The background of each channel, (channel, time): the running mean of clean air, straight under plumes.
+
+    A first guess from low quantiles tells plumes from air; the mean of the air replaces it until both agree. A mean,
+    not a quantile: noise does not bias it. Air is what lies within 3 σ of the level, above or below: puffs too faint
+    to count as encounters do not lift it, nor do ozone's dips lower it. `sigma` is the noise of the raw record.
+    """
+    x = np.asarray(values, np.float64)
+    level = _quantiles(x, _FIRST_WINDOWS * window)
+    for _ in range(_ROUNDS):
+        outside = clean_air(x - level, sigma)
+        level = _running_mean(np.where(outside, x, 0.0), outside, window, fallback=level)
+    return np.where(np.isfinite(x).any(axis=-1, keepdims=True), level, np.nan)
+
+
+def clean_air(excess: Array, sigma: Values) -> NDArray[np.bool_]:
+    """Samples within 3 σ of the background, and not on the foot of anything that leaves it."""
+    limit = 3.0 * np.nan_to_num(np.asarray(sigma, np.float64))[:, None]
+    return ~in_plume(np.abs(excess), limit, shortest=1) & np.isfinite(excess)
+
+
+def in_plume(excess: Array, limit: Array, *, shortest: int = SHORTEST) -> NDArray[np.bool_]:
+    """Samples that belong to a plume encounter of their channel, `shortest` samples or longer; `limit` is a column."""
+    inside = np.zeros(excess.shape, dtype=bool)
+    for row, series, least in zip(inside, excess, limit[:, 0], strict=True):
+        for start, stop in extents(series, least, shortest=shortest):
+            row[start:stop] = True
+    return inside
+
+
+def _quantiles(x: Array, window: int) -> Array:
+    """A low quantile in blocks, the lowest quarter of the blocks within the window, joined by straight lines."""
+    count = max(x.shape[-1] // _BLOCK, 1)
+    edges = np.linspace(0, x.shape[-1], count + 1).astype(int)
+    low = np.stack(
+        [np.nanpercentile(_seen(x[:, a:b]), _FIRST_QUANTILE, axis=-1) for a, b in pairwise(edges)],
+        -1,
+    )
+    reach = max(window // (2 * _BLOCK), 1)
+    padded = np.pad(low, ((0, 0), (reach, reach)), constant_values=np.nan)
+    around = np.lib.stride_tricks.sliding_window_view(padded, 2 * reach + 1, axis=-1)
+    level = np.nanpercentile(_seen(around), _FIRST_QUANTILE, axis=-1)
+    centres = (edges[:-1] + edges[1:] - 1) / 2
+    steps = np.arange(float(x.shape[-1]))
+    return np.stack([_joined(steps, centres, row) for row in level])
+
+
+def _running_mean(x: Array, weight: NDArray[np.bool_], window: int, *, fallback: Array) -> Array:
+    total = uniform_filter1d(x, window, axis=-1, mode="constant")
+    share = uniform_filter1d(weight.astype(np.float64), window, axis=-1, mode="constant")
+    some = share > 0.05  # fewer samples than that say less than a straight line does
+    mean = np.divide(total, share, where=some, out=np.full(x.shape, np.nan))
+    steps = np.arange(float(x.shape[-1]))
+    return np.stack([_joined(steps, steps, row) if np.isfinite(row).any() else other
+                     for row, other in zip(mean, fallback, strict=True)])  # fmt: skip
+
+
+def _joined(steps: Values, at: Values, level: Array) -> Array:
+    """Straight lines through the finite levels; NaN if there is none."""
+    some = np.isfinite(level)
+    return np.interp(steps, np.asarray(at)[some], level[some]) if some.any() else np.full(len(steps), np.nan)
+
+
+def _seen(x: Array | Values) -> Array:
+    """`x` with 0 in rows that hold no number at all, so that a quantile of nothing warns nobody."""
+    return np.where(np.isfinite(x).any(axis=-1, keepdims=True), x, 0.0)

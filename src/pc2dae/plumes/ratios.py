@@ -1,0 +1,91 @@
+"""Emission ratios and combustion efficiency, each with its uncertainty.
+
+Functions on arrays of one encounter or one flight; excesses in, so that background is already gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pc2dae.plumes.excess import Excess
+
+Values = NDArray[np.floating[Any]]
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A ratio and its one-sigma uncertainty."""
+
+    value: float
+    sigma: float
+
+
+def integral_ratio(numerator: Excess, denominator: Excess) -> Ratio:
+    """R = A/B from integrated excesses; σ² = (σ_A² + R²σ_B²)/B², their errors independent.
+
+    First order: good while B is more than about four of its own sigmas.
+    """
+    if denominator.value == 0:
+        return Ratio(np.nan, np.nan)
+    value = numerator.value / denominator.value
+    return Ratio(value, float(np.hypot(numerator.sigma, value * denominator.sigma) / abs(denominator.value)))
+
+
+def orthogonal_slope(x: Values, y: Values, *, sigma_x: float, sigma_y: float) -> float:
+    """The slope of y against x when both have errors (Deming), δ = σ_y²/σ_x².
+
+    b = [S_yy − δS_xx + √((S_yy − δS_xx)² + 4δS_xy²)] / 2S_xy; NaN where x and y do not vary together.
+    """
+    some = np.isfinite(x) & np.isfinite(y)
+    if np.count_nonzero(some) < 3 or sigma_x <= 0:
+        return np.nan
+    dx, dy = x[some] - x[some].mean(), y[some] - y[some].mean()
+    sxx, syy, sxy = float(dx @ dx), float(dy @ dy), float(dx @ dy)
+    if sxy == 0:
+        return np.nan
+    delta = (sigma_y / sigma_x) ** 2
+    rest = syy - delta * sxx
+    return float((rest + np.sqrt(rest**2 + 4 * delta * sxy**2)) / (2 * sxy))
+
+
+def slope_ratio(x: Values, y: Values, *, sigma_x: float, sigma_y: float, block: int, seed: int = 0) -> Ratio:
+    """The orthogonal slope with the spread of a bootstrap over blocks as long as errors stay correlated [samples]."""
+
+    def slope(index: NDArray[np.intp]) -> float:
+        return orthogonal_slope(x[index], y[index], sigma_x=sigma_x, sigma_y=sigma_y)
+
+    return Ratio(slope(np.arange(len(x))), block_bootstrap(slope, len(x), block=block, seed=seed))
+
+
+def block_bootstrap(
+    statistic: Callable[[NDArray[np.intp]], float], size: int, *, block: int, draws: int = 200, seed: int = 0
+) -> float:
+    """Standard deviation of a statistic of sample indices when blocks of consecutive samples are drawn again.
+
+    Künsch 1989, doi:10.1214/aos/1176347265. The draws that give no number are left out.
+    """
+    length = min(max(block, 1), max(size // 2, 1))
+    starts = np.random.default_rng(seed).integers(0, size - length + 1, (draws, -(-size // length)))
+    drawn = (starts[:, :, None] + np.arange(length)).reshape(draws, -1)[:, :size]
+    results = np.array([statistic(index) for index in drawn])
+    finite = results[np.isfinite(results)]
+    if len(finite) < draws // 2:
+        return np.nan
+    low, high = np.percentile(
+        finite, [15.865, 84.135]
+    )  # a slope that hardly exists has tails; its middle is what counts
+    return float((high - low) / 2)
+
+
+def combustion_efficiency(co: Excess, co2: Excess) -> Ratio:
+    """Modified combustion efficiency ΔCO₂/(ΔCO₂ + ΔCO), both as mole fractions in the same unit."""
+    total = co.value + co2.value
+    if total == 0:
+        return Ratio(np.nan, np.nan)
+    sigma = np.hypot(co2.value * co.sigma, co.value * co2.sigma) / total**2
+    return Ratio(co2.value / total, float(sigma))

@@ -1,0 +1,49 @@
+"""Which channels measure which species, and one signal per species out of several sensors."""
+
+from __future__ import annotations
+
+from pc2dae.suite import Channel, Suite
+
+_STANDARD_NAMES = {
+    "mole_fraction_of_carbon_monoxide_in_air": "co",
+    "mole_fraction_of_carbon_dioxide_in_air": "co2",
+    "mole_fraction_of_carbon_dioxide_in_dry_air": "co2",
+    "mole_fraction_of_nitrogen_monoxide_in_air": "no",
+    "mole_fraction_of_nitrogen_dioxide_in_air": "no2",
+    "mass_concentration_of_absorption_equivalent_black_carbon_of_dry_aerosol_particles_in_air": "bc",
+}
+_NAMES = frozenset(_STANDARD_NAMES.values()) | {"nox"}
+_BC_WAVELENGTH_NM = 880.0  # where soot absorbs and little else does
+PPB = {"ppb": 1.0, "ppm": 1e3, "ppt": 1e-3}
+
+
+def species_of(channel: Channel) -> str | None:
+    """The species a channel measures, by its CF standard name or by how its own name begins ("co_a", "bc_ir_1")."""
+    if channel.difference_of is not None:
+        return None
+    if channel.standard_name is not None and channel.standard_name in _STANDARD_NAMES:
+        return _STANDARD_NAMES[channel.standard_name]
+    first = channel.name.lower().split("_")[0]
+    return first if first in _NAMES else None
+
+
+def sensors(suite: Suite) -> dict[str, tuple[str, ...]]:
+    """The channels that stand for each species: its fastest sensors, black carbon at the wavelength nearest 880 nm.
+
+    Sensors within twice the shortest t90 are averaged; a slower one would smear what the fast one resolves.
+    """
+    chosen: dict[str, tuple[str, ...]] = {}
+    for species in sorted(_NAMES):
+        channels = [c for c in suite.channels if species_of(c) == species]
+        if species == "bc":
+            nearest = min(
+                (abs((c.wavelength_nm or _BC_WAVELENGTH_NM) - _BC_WAVELENGTH_NM) for c in channels), default=0.0
+            )
+            channels = [
+                c for c in channels if abs((c.wavelength_nm or _BC_WAVELENGTH_NM) - _BC_WAVELENGTH_NM) == nearest
+            ]
+        fastest = min((c.t90_s or 0.0 for c in channels), default=0.0)
+        channels = [c for c in channels if (c.t90_s or 0.0) <= 2 * fastest]
+        if channels:
+            chosen[species] = tuple(c.name for c in channels)
+    return chosen

@@ -1,0 +1,218 @@
+"""All plumes of a flight: encounters of every channel, emission ratios of the whole flight and of each encounter.
+
+Everything is computed from the unbounded estimate: a bound lifts clean air, and with it every integral.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pc2dae.errors import FlightError
+from pc2dae.flight.schema import check_flight, observed
+from pc2dae.noise import noise_level
+from pc2dae.plumes.background import background, clean_air, threshold
+from pc2dae.plumes.encounters import extents, find_encounters, widened
+from pc2dae.plumes.excess import Excess, estimate_sum_variance, integrate, sum_variance
+from pc2dae.plumes.ratios import Ratio, combustion_efficiency, integral_ratio, slope_ratio
+from pc2dae.plumes.response import match_response
+from pc2dae.plumes.species import PPB, sensors
+from pc2dae.suite import Suite
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+Array = NDArray[np.float64]
+
+RATIOS = {"bc/co": ("bc", "co"), "nox/co": ("nox", "co"), "co/co2": ("co", "co2")}  # what is emitted per what
+_LEAST_SNR = 3.0  # of the denominator's integral: below that, an encounter's own ratio says nothing
+
+_ENCOUNTER_COLUMNS = ["channel", "number", "onset", "end", "peak_time", "duration_s"]
+_ENCOUNTER_COLUMNS += ["peak", "excess", "excess_sigma", "snr", "units"]
+_RATIO_COLUMNS = ["scope", "onset", "ratio", "method", "value", "sigma", "units"]
+
+
+@dataclass(frozen=True)
+class Survey:
+    """The plumes of a flight as two tidy tables."""
+
+    encounters: (
+        pd.DataFrame
+    )  # channel, number, onset, end, peak_time, duration_s, peak, excess, excess_sigma, snr, units
+    ratios: pd.DataFrame  # scope, onset, ratio, method, value, sigma, units
+
+
+@dataclass(frozen=True)
+class Signal:
+    """One channel or species above its background."""
+
+    excess: Array  # (time,), channel's units
+    level: Array  # the background itself
+    limit: float  # where a plume starts
+    sigma: float  # of one sample
+    sum_variance: float  # what a sample adds to the variance of a sum
+    seen: NDArray[np.bool_]  # samples that were observed, not interpolated
+    t90_s: float
+    units: str
+
+    @cached_property
+    def outside(self) -> NDArray[np.bool_]:
+        """Samples of clean air: within 3 σ of the background."""
+        return np.asarray(clean_air(self.excess[None], np.array([self.sigma]))[0])
+
+    def over(self, interval: tuple[int, int]) -> Excess:
+        """The integral over an interval."""
+        return integrate(self.excess, interval, self.outside, noise_sum_variance=self.sum_variance, seen=self.seen)
+
+
+def survey(flight: xr.Dataset, *, matched: bool = False) -> Survey:
+    """Encounters, excess and emission ratios of a flight; `matched` brings all species to one response time first."""
+    import pandas as pd
+
+    suite = check_flight(flight)
+    signals = channel_signals(flight, suite)
+    rate = suite.rate_hz
+    rows = [row for name, signal in signals.items() for row in _encounter_rows(flight, name, signal, rate)]
+    species = species_signals(signals, suite, matched=matched)
+    return Survey(
+        pd.DataFrame(rows, columns=_ENCOUNTER_COLUMNS),
+        pd.DataFrame(_ratio_rows(flight, species, rate), columns=_RATIO_COLUMNS),
+    )
+
+
+def channel_signals(flight: xr.Dataset, suite: Suite) -> dict[str, Signal]:
+    """Each channel above its background; channels without an observation are left out."""
+    values, seen, sigma, variance = [], [], [], []
+    names = [name for name in suite.names if np.isfinite(_best(flight, name)).any()]
+    for name in names:
+        x = _best(flight, name)
+        raw = flight[f"{name}_raw" if f"{name}_raw" in flight else name].values.astype(np.float64)
+        seen.append(observed(flight, name) & np.isfinite(raw))
+        known = np.isfinite(x) if f"{name}_raw" in flight or not seen[-1].any() else seen[-1]
+        steps = np.arange(len(x))
+        values.append(np.interp(steps, steps[known], x[known]))
+        noise = noise_level(raw[None], seen[-1][None])
+        sigma.append(float(np.nan_to_num(noise.sigma[0])))
+        variance.append(_sum_variance(flight, name, suite.rate_hz, sigma[-1], float(np.nan_to_num(noise.lag1[0]))))
+    if not names:
+        raise FlightError("no channel of the flight holds an observation", hint="look at it with `pc2dae inspect`")
+    x = np.stack(values)
+    level = background(x, np.array(sigma))
+    limit = threshold(x, np.array(sigma))
+    t90s, units = [suite[n].t90_s or 0.0 for n in names], [suite[n].units for n in names]
+    columns = zip(x - level, level, limit, sigma, variance, seen, t90s, units, strict=True)
+    return {name: Signal(*column) for name, column in zip(names, columns, strict=True)}
+
+
+def species_signals(signals: dict[str, Signal], suite: Suite, *, matched: bool = False) -> dict[str, Signal]:
+    """One signal per species: the mean of its sensors weighted by 1/σ², gases in ppb; NOₓ = NO + NO₂."""
+    chosen = {s: [signals[n] for n in names if n in signals] for s, names in sensors(suite).items()}
+    species = {s: _averaged(group) for s, group in chosen.items() if group}
+    if "nox" not in species and {"no", "no2"} <= species.keys():
+        species["nox"] = _added(species["no"], species["no2"])
+    if matched:
+        slowest = max((s.t90_s for s in species.values()), default=0.0)
+        species = {name: _slowed(s, slowest, suite.rate_hz) for name, s in species.items()}
+    return species
+
+
+def encounter_intervals(species: dict[str, Signal], rate_hz: float) -> list[tuple[int, int]]:
+    """When the flight is in smoke: where CO (or, without it, CO₂ or BC) is, widened by the slowest response."""
+    tracer = next((species[name] for name in ("co", "co2", "bc") if name in species), None)
+    if tracer is None:
+        return []
+    margin = int(np.ceil(max(s.t90_s for s in species.values()) * rate_hz)) + 2
+    return widened(extents(tracer.excess, tracer.limit), margin, len(tracer.excess))
+
+
+def _ratio_rows(flight: xr.Dataset, species: dict[str, Signal], rate: float) -> list[tuple[Any, ...]]:
+    intervals = encounter_intervals(species, rate)
+    time = flight["time"].values
+    scopes = [(f"encounter {i}", time[interval[0]], [interval]) for i, interval in enumerate(intervals, 1)]
+    rows: list[tuple[Any, ...]] = []
+    for scope, onset, parts in [("flight", time[0], intervals), *scopes]:
+        for name, (above, below) in RATIOS.items():
+            if parts and above in species and below in species:
+                a, b = species[above], species[below]
+                units = "1" if a.units == b.units else f"{a.units} per {b.units}"
+                for method, ratio in _ratios(a, b, parts, flight_wide=scope == "flight"):
+                    rows.append((scope, onset, name, method, ratio.value, ratio.sigma, units))
+        if parts and "co" in species and "co2" in species:
+            co, co2 = (_total(species[s], parts) for s in ("co", "co2"))
+            if scope == "flight" or co2.value > _LEAST_SNR * co2.sigma:
+                mce = combustion_efficiency(co, co2)
+                rows.append((scope, onset, "mce", "integral", mce.value, mce.sigma, "1"))
+    return rows
+
+
+def _ratios(a: Signal, b: Signal, parts: list[tuple[int, int]], *, flight_wide: bool) -> list[tuple[str, Ratio]]:
+    below = _total(b, parts)
+    if not flight_wide and below.value < _LEAST_SNR * below.sigma:
+        return []
+    index = np.concatenate([np.arange(*part) for part in parts])
+    block = max(10, int(np.ceil(3 * max(a.t90_s, b.t90_s))))
+    slope = slope_ratio(b.excess[index], a.excess[index], sigma_x=b.sigma, sigma_y=a.sigma, block=block)
+    return [("integral", integral_ratio(_total(a, parts), below)), ("slope", slope)]
+
+
+def _total(signal: Signal, parts: list[tuple[int, int]]) -> Excess:
+    pieces = [signal.over(part) for part in parts]
+    return Excess(sum(p.value for p in pieces), float(np.sqrt(sum(p.sigma**2 for p in pieces))))
+
+
+def _encounter_rows(flight: xr.Dataset, name: str, signal: Signal, rate: float) -> list[tuple[Any, ...]]:
+    time = flight["time"].values
+    rows = []
+    for number, e in enumerate(find_encounters(signal.excess, signal.limit), 1):
+        excess = signal.over((e.start, e.stop))
+        snr = e.peak / signal.sigma if signal.sigma > 0 else np.inf
+        rows.append((name, number, time[e.start], time[e.stop - 1], time[e.peak_at], e.duration / rate, e.peak,
+                     excess.value / rate, excess.sigma / rate, snr, signal.units))  # fmt: skip
+    return rows
+
+
+def _best(flight: xr.Dataset, name: str) -> Array:
+    """The unbounded estimate where there is one."""
+    return flight[f"{name}_unbounded" if f"{name}_unbounded" in flight else name].values.astype(np.float64)
+
+
+def _sum_variance(flight: xr.Dataset, name: str, rate: float, sigma: float, lag1: float) -> float:
+    """From the estimate's uncertainty and its correlation in time where both are stated, else from the raw noise."""
+    stated = flight.get(f"{name}_uncertainty")
+    if stated is not None and "error_correlation_s" in stated.attrs:
+        middle = float(np.nan_to_num(np.nanmedian(stated.values))) if np.isfinite(stated.values).any() else sigma
+        return estimate_sum_variance(middle, float(stated.attrs["error_correlation_s"]), rate_hz=rate)
+    return sum_variance(sigma, lag1)
+
+
+def _averaged(group: list[Signal]) -> Signal:
+    scales = [PPB.get(s.units, 1.0) for s in group]
+    weights = np.array([1.0 / max((s.sigma * k) ** 2, 1e-30) for s, k in zip(group, scales, strict=True)])
+    weights /= weights.sum()
+    return _combined(group, weights * scales, t90_s=max(s.t90_s for s in group))
+
+
+def _added(first: Signal, second: Signal) -> Signal:
+    return _combined([first, second], np.ones(2), t90_s=max(first.t90_s, second.t90_s))
+
+
+def _combined(group: list[Signal], weights: Array, *, t90_s: float) -> Signal:
+    """Σ wᵢ·signalᵢ, the sensors' errors independent."""
+    sigma = float(np.sqrt(sum((w * s.sigma) ** 2 for w, s in zip(weights, group, strict=True))))
+    excess = np.sum([w * s.excess for w, s in zip(weights, group, strict=True)], axis=0)
+    level = np.sum([w * s.level for w, s in zip(weights, group, strict=True)], axis=0)
+    limit = float(threshold((excess + level)[None], np.array([sigma]))[0])
+    variance = float(sum(w**2 * s.sum_variance for w, s in zip(weights, group, strict=True)))
+    units = "ppb" if group[0].units in PPB else group[0].units
+    seen = np.all([s.seen for s in group], axis=0)
+    return Signal(excess, level, limit, sigma, variance, seen, t90_s, units)
+
+
+def _slowed(signal: Signal, t90_s: float, rate_hz: float) -> Signal:
+    excess = match_response(signal.excess, signal.t90_s, t90_s, rate_hz=rate_hz)
+    return replace(signal, excess=excess, t90_s=t90_s)

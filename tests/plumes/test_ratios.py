@@ -1,0 +1,65 @@
+import numpy as np
+import pytest
+
+from pc2dae.plumes import Excess, combustion_efficiency, integral_ratio, match_response, orthogonal_slope, slope_ratio
+
+RNG = np.random.default_rng(1)
+
+
+def test_integral_ratio_and_its_uncertainty_by_hand() -> None:
+    # 10 ± 1 over 5 ± 0.5: 2, relative errors 10 % each, √2·10 % of 2.
+    ratio = integral_ratio(Excess(10.0, 1.0), Excess(5.0, 0.5))
+    assert ratio.value == 2.0
+    assert ratio.sigma == pytest.approx(0.2 * np.sqrt(2))
+
+
+def test_combustion_efficiency_by_hand() -> None:
+    # ΔCO 10 ± 1, ΔCO₂ 90 ± 9: 0.9; dMCE = (90·1 ⊕ 10·9)/100².
+    mce = combustion_efficiency(Excess(10.0, 1.0), Excess(90.0, 9.0))
+    assert mce.value == pytest.approx(0.9)
+    assert mce.sigma == pytest.approx(np.hypot(90, 90) / 1e4)
+
+
+def test_the_orthogonal_slope_is_unbiased_where_ordinary_least_squares_is_not() -> None:
+    truth = np.linspace(0, 5, 4000)
+    x = truth + RNG.normal(0, 2, truth.shape)
+    y = 3 * truth + RNG.normal(0, 1, truth.shape)
+    assert np.polyfit(x, y, 1)[0] < 2.0  # attenuated
+    assert orthogonal_slope(x, y, sigma_x=2.0, sigma_y=1.0) == pytest.approx(3.0, rel=0.05)
+
+
+def test_the_slope_of_an_exact_line_is_exact() -> None:
+    x = np.array([0.0, 1.0, 2.0, 5.0])
+    assert orthogonal_slope(x, -2 * x + 7, sigma_x=1.0, sigma_y=1.0) == pytest.approx(-2.0)
+
+
+def test_the_block_bootstrap_covers() -> None:
+    inside = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        truth = 10 * np.sin(np.arange(300) / 12) ** 2
+        slow = np.convolve(rng.normal(0, 2.0, 304), np.ones(5) / 5, "valid")  # errors correlated over five samples
+        ratio = slope_ratio(truth + rng.normal(0, 0.5, 300), 2 * truth + slow, sigma_x=0.5, sigma_y=0.9, block=15)
+        inside += abs(ratio.value - 2.0) < 1.96 * ratio.sigma
+    assert inside >= 51  # 95 % of 60 is 57; 51 is four binomial sigmas below
+
+
+def test_a_fast_channel_becomes_the_slow_one() -> None:
+    air = np.zeros(200)
+    air[50:55] = 100.0
+
+    def sensor(t90: float) -> np.ndarray:
+        keep = 10 ** (-1 / t90)
+        out, level = [], 0.0
+        for u in air:
+            level = keep * level + (1 - keep) * u
+            out.append(level)
+        return np.array(out)
+
+    assert match_response(sensor(2.0), 2.0, 8.0) == pytest.approx(sensor(8.0))
+    assert match_response(sensor(8.0), 8.0, 2.0) == pytest.approx(sensor(8.0))  # never sharpened
+    assert match_response(sensor(2.0), 2.0, 8.0).sum() == pytest.approx(air.sum())
+
+
+def test_matching_keeps_a_standing_level() -> None:
+    assert match_response(np.full(50, 7.0), 1.0, 20.0) == pytest.approx(np.full(50, 7.0))
