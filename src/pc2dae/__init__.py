@@ -9,13 +9,18 @@ from typing import TYPE_CHECKING, Any
 from pc2dae.errors import Pc2daeError
 
 if TYPE_CHECKING:
+    from pc2dae.models import load_model
+    from pc2dae.pipeline import denoise, fit
     from pc2dae.suite import load_suite
 
 __version__ = version("pc2dae")
 _LAZY = {
+    "denoise": "pc2dae.pipeline",
+    "fit": "pc2dae.pipeline",
+    "load_model": "pc2dae.models",
     "load_suite": "pc2dae.suite",
 }
-__all__ = ["Pc2daeError", "__version__", "load_suite"]
+__all__ = ["Pc2daeError", "__version__", "denoise", "fit", "load_model", "load_suite"]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,1 @@
+"""Shipped pretrained models: ONNX and card, made by `make weights`."""

@@ -1,0 +1,58 @@
+"""A flight's channels as arrays for a denoiser, and its answer back in the flight."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+
+from pc2dae.emit import Array, Estimate, Mask
+from pc2dae.flight.schema import observed
+from pc2dae.suite import ENVIRONMENT, Suite
+
+
+def arrays_of(flight: xr.Dataset, suite: Suite) -> tuple[Array, Array, Mask]:
+    """Values (channel, time), environment (3, time) and validity (channel, time) of a flight."""
+    values = np.stack([flight[name].values for name in suite.names]).astype(np.float64)
+    valid = np.stack([observed(flight, name) for name in suite.names])
+    unknown = np.full(flight.sizes["time"], np.nan)
+    environment = np.stack([flight[name].values if name in flight else unknown for name in ENVIRONMENT])
+    return values, environment.astype(np.float64), valid
+
+
+def blend(estimate: Estimate, values: Array, valid: Mask, *, noise: Array, strength: float) -> Estimate:
+    """strength · estimate + (1 − strength) · raw where something was observed; noise [of raw] is (channel, 1)."""
+    share = np.where(valid, strength, 1.0)
+    raw = np.where(valid, values, 0.0)
+    value, unbounded = (share * x + (1 - share) * raw for x in (estimate.value, estimate.unbounded))
+    blended = None if estimate.sigma is None else share * estimate.sigma + (1 - share) * np.nan_to_num(noise)
+    return Estimate(value, unbounded, blended)
+
+
+def with_estimate(flight: xr.Dataset, suite: Suite, estimate: Estimate, noise: Array) -> xr.Dataset:
+    """The flight with the estimate in its channels; a channel without any observation is left alone."""
+    clean = flight.copy()
+    for row, channel in enumerate(suite.channels):
+        name, units = channel.name, channel.units
+        if not observed(flight, name).any():
+            continue
+        attrs = dict(flight[name].attrs)
+        clean[f"{name}_raw"] = flight[name].assign_attrs(long_name=f"{attrs.get('long_name', name)}, before denoising")
+        named = {"units": units, "family": attrs.get("family", "")}
+        unbounded = named | {"long_name": f"{name} before its lower bound, for integrals and ratios"}
+        clean[f"{name}_unbounded"] = ("time", estimate.unbounded[row], unbounded)
+        ancillary = f"qc_{name}"
+        if estimate.sigma is not None:
+            standard = {"standard_name": f"{attrs['standard_name']} standard_error"} if "standard_name" in attrs else {}
+            spread = named | standard | {"long_name": f"one-sigma standard uncertainty of {name}, noise alone"}
+            spread["error_correlation_s"] = _correlation_s(noise[row, 0], estimate.sigma[row], suite.rate_hz)
+            clean[f"{name}_uncertainty"] = ("time", estimate.sigma[row], spread)
+            ancillary += f" {name}_uncertainty"
+        attrs |= {"ancillary_variables": ancillary, "processing_level": "denoised"}
+        clean[name] = ("time", np.maximum(estimate.value[row], channel.lower_bound), attrs)
+    return clean
+
+
+def _correlation_s(noise: float, sigma: Array, rate_hz: float) -> float:
+    """How long errors hold together [s]: a mean of N samples has 1/N of their variance, and lasts as long."""
+    ratio = np.nanmedian((noise / np.maximum(sigma, 1e-12)) ** 2) if np.isfinite(noise) and noise > 0 else 1.0
+    return float(round(max(ratio, 1.0) / rate_hz, 1))
