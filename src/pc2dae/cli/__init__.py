@@ -8,6 +8,7 @@ from typing import NoReturn
 import typer
 
 # Importing a file adds its commands; the order is the order of `pc2dae --help`.
+from pc2dae.cli import ingest as _ingest  # noqa: F401
 from pc2dae.cli import simulate as _simulate  # noqa: F401
 from pc2dae.cli.app import app
 

@@ -1,1 +1,5 @@
 """Foreign files to and from streams."""
+
+from pc2dae.logs.sniff import Ignored, LogBook, declared, read_logs
+
+__all__ = ["Ignored", "LogBook", "declared", "read_logs"]

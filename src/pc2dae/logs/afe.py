@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 from pc2dae.atomic import write_text
+from pc2dae.errors import LogError
 from pc2dae.flight.stream import Stream
 from pc2dae.logs.cells import cells, column, iso, local_time, utc_offset_min, write_table, zone_text
+from pc2dae.logs.files import LogFile
+from pc2dae.logs.reader import Column, Declared, Head, named, stream_of
+from pc2dae.logs.table import read_table
+from pc2dae.suite import Suite
 
 GASES = ("no", "no2", "o3", "so2", "co", "h2s")  # o3 is the OX cell, which also sees NO2
 V20 = 0.31  # [V] of the Pt1000 at 20 degC where a sheet does not say
@@ -42,8 +50,72 @@ def write(path: str | PathLike[str], stream: Stream) -> None:
 
 def sheet_path(path: str | PathLike[str]) -> Path:
     """Where a log's factory sheet lies: `<stem>.calibration.json` beside it."""
-    return (
-        Path(path).with_suffix("").with_suffix(".calibration.json")
-        if Path(path).suffix == ".gz"
-        else Path(path).with_suffix(".calibration.json")
+    log = Path(path)
+    return (log.with_suffix("") if log.suffix == ".gz" else log).with_suffix(".calibration.json")
+
+
+COLUMNS = {f"{g}_{e}_mv": Column(f"{g}_{e}", "mV") for g in GASES for e in ("we", "ae")}
+COLUMNS["pt1000_v"] = Column("pt1000", "V")
+DECLARED = Declared()  # without a suite that names the gases there are only millivolts
+
+
+def recognises(head: Head) -> bool:
+    """A Pt1000 and electrodes in millivolts."""
+    return head.find("DateTime", "Pt1000_V", "_WE_mV") is not None
+
+
+def read(file: LogFile, head: Head, *, zone: str | None, suite: Suite | None) -> list[Stream]:
+    """Electrodes [mV] and temperature [degC], T = 20 + 1000 (V − V20); the clock's zone stands in the preamble."""
+    table = read_table(
+        file,
+        is_header=lambda line: "Pt1000_V" in line,
+        time=["DateTime"],
+        wanted=lambda h: list(named(h, COLUMNS)),
+        comment="#",
     )
+    preamble = "\n".join(table.preamble)
+    written = re.search(r"UTC([+-]\d\d:\d\d)", preamble)
+    unit = re.search(r"unit (\w+)", preamble)
+    serial = re.search(r"serial ([\w-]+)", preamble)
+    sheet = read_sheet(sheet_path(file.path)) if file.member is None and sheet_path(file.path).exists() else None
+    stream = stream_of(table, COLUMNS, "afe", zone=written[1] if written else zone, unit=unit[1] if unit else "",
+                       serial=serial[1] if serial else "")  # fmt: skip
+    return [with_sheet(stream, sheet)]
+
+
+def with_sheet(stream: Stream, sheet: dict[str, Any] | None) -> Stream:
+    """The stream with a factory sheet, and the board's temperature by it."""
+    v20 = float((sheet or {}).get("pt1000_v20", V20))
+    columns, units = dict(stream.columns), dict(stream.units)
+    if "pt1000" in columns:
+        columns["temperature"] = 20.0 + 1000.0 * (columns["pt1000"] - v20)
+        units["temperature"] = "degC"
+    return replace(stream, columns=columns, units=units, calibration=sheet)
+
+
+def read_sheet(path: Path) -> dict[str, Any]:
+    """A factory sheet, or an error that says what it lacks."""
+    try:
+        sheet = json.loads(path.read_bytes().decode("utf-8-sig"))
+    except OSError as error:
+        raise LogError(f"{path.name}: the calibration sheet cannot be opened ({error.strerror})") from None
+    except (ValueError, RecursionError) as error:
+        raise LogError(f"{path.name}: the calibration sheet is not JSON ({str(error).splitlines()[0]})") from None
+    return check_sheet(sheet, path.name)
+
+
+def check_sheet(sheet: Any, where: str) -> dict[str, Any]:
+    """The sheet itself if it has the shape of one."""
+    if not isinstance(sheet, dict) or not isinstance(sheet.get("sensors"), list):
+        raise LogError(f"{where}: not a calibration sheet", hint="expected an object with a list 'sensors'")
+    for number, cell in enumerate(sheet["sensors"], 1):
+        if not isinstance(cell, dict) or not isinstance(cell.get("sensor_type"), str):
+            raise LogError(f"{where}: sensor {number} has no 'sensor_type'", hint='like "CO-A4"')
+        for key, value in cell.items():
+            is_number = isinstance(value, int | float) and abs(value) < 1e6
+            if key.endswith(("_mv", "_ppb")) and value is not None and not is_number:
+                raise LogError(f"{where}: sensor {number} ({cell['sensor_type']}): '{key}' is {value!r}, not a number")
+    v20 = sheet.get("pt1000_v20", V20)
+    if not isinstance(v20, int | float) or not 0.1 < v20 < 1.0:
+        raise LogError(f"{where}: pt1000_v20 {v20!r} V is not possible", hint="about 0.3 V")
+    return sheet

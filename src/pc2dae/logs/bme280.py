@@ -6,6 +6,10 @@ from os import PathLike
 
 from pc2dae.flight.stream import Stream
 from pc2dae.logs.cells import cells, column, iso, local_time, utc_offset_min, write_table, zone_text
+from pc2dae.logs.files import LogFile
+from pc2dae.logs.reader import Column, Declared, Head, named, stream_of
+from pc2dae.logs.table import read_table
+from pc2dae.suite import Suite
 
 
 def write(path: str | PathLike[str], stream: Stream) -> None:
@@ -23,3 +27,30 @@ def write(path: str | PathLike[str], stream: Stream) -> None:
         table,
         preamble="# BME280 0x76, oversampling x2 x16 x1, filter 16\n",
     )
+
+
+COLUMNS = {
+    "bme280_temperature_c": Column("temperature", "degC"),
+    "bme280_humidity_pct": Column("humidity", "%"),
+    "bme280_pressure_pa": Column("pressure", "hPa", 0.01),
+}
+DECLARED = Declared(
+    environment={"air_temperature": "temperature", "relative_humidity": "humidity", "air_pressure": "pressure"}
+)
+
+
+def recognises(head: Head) -> bool:
+    """The column names carry the sensor's."""
+    return head.find("timestamp", "bme280_temperature_c") is not None
+
+
+def read(file: LogFile, head: Head, *, zone: str | None, suite: Suite | None) -> list[Stream]:
+    """Temperature [degC], humidity [%], pressure [hPa]."""
+    table = read_table(
+        file,
+        is_header=lambda line: "bme280_temperature_c" in line,
+        time=["timestamp"],
+        wanted=lambda h: list(named(h, COLUMNS)),
+        comment="#",
+    )
+    return [stream_of(table, COLUMNS, "bme280", zone=zone)]

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from os import PathLike
 
+import numpy as np
+import pyarrow as pa
+
 from pc2dae.atomic import write_text
+from pc2dae.errors import LogError
 from pc2dae.flight.stream import Stream
 from pc2dae.logs.cells import cells, column, iso
+from pc2dae.logs.files import LogFile, lines
+from pc2dae.logs.reader import Declared, Head
+from pc2dae.logs.stamps import StampParser, to_utc
+from pc2dae.suite import Channel, Suite
 
 
 def write(path: str | PathLike[str], stream: Stream) -> None:
@@ -22,3 +31,62 @@ def write(path: str | PathLike[str], stream: Stream) -> None:
         data = "".join(f"<{tag}>{values[row]}</{tag}>" for tag, values in table.items() if values[row])
         lines.append(f"{stamp}Z\t<li830><data>{data}</data></li830>\r\n")
     write_text(path, "<li830><ack>true</ack><ver>1.0.6</ver></li830>\r\n" + "".join(lines))
+
+
+TAGS = {"co2": ("co2", "ppm", 1.0), "celltemp": ("cell_temperature", "degC", 1.0), "cellpres": ("cell_pressure", "hPa", 10.0),
+        "flowrate": ("flow", "L min-1", 1.0)}  # fmt: skip
+DECLARED = Declared(
+    channels=(
+        ("co2", Channel(name="co2_li830", column="co2", units="ppm", lower_bound=300.0, valid_min=300.0, valid_max=20000.0, t90_s=2.0)),
+    )
+)  # fmt: skip
+_RECORD = re.compile(r"^(\S+)\s+<li8[0-9]{2}>\s*<data>(.*)</data>\s*</li8[0-9]{2}>\s*$", re.IGNORECASE)
+_VALUE = re.compile(r"<(\w+)>\s*([-+0-9.eE]+)\s*</\1>")
+
+
+def recognises(head: Head) -> bool:
+    """The analyser's XML."""
+    return any(_RECORD.match(line) for line in head.lines)
+
+
+def read(file: LogFile, head: Head, *, zone: str | None, suite: Suite | None) -> list[Stream]:
+    """CO2 [ppm], cell temperature [degC], cell pressure [hPa], flow [L min-1]."""
+    repairs: list[str] = []
+    stamps, values, at, broken = [], {tag: [] for tag in TAGS}, [], []  # type: ignore[var-annotated]
+    for piece in lines(file, repairs):
+        for number, line in enumerate(piece.texts, piece.first):
+            match = _RECORD.match(line)
+            if match is None:
+                if line.strip() and "<ack>" not in line.lower():
+                    broken.append(number)
+                continue
+            stamps.append(match[1])
+            at.append(number)
+            found = {tag.lower(): text for tag, text in _VALUE.findall(match[2])}
+            for tag, column in values.items():
+                column.append(_number(found.get(tag)))
+    if not stamps:
+        raise LogError(f"{file.name}: no complete record")
+    if broken:
+        repairs.append(f"{len(broken):,} lines that are no complete record left out (first: line {broken[0]:,})")
+    parser = StampParser(file.name)
+    time = parser.parse(pa.array(stamps), np.array(at))
+    if not parser.is_zoned:
+        time = to_utc(time, zone, file=file.name, repairs=repairs)
+    good = ~np.isnat(time)
+    if not good.any():
+        raise LogError(f"{file.name}, line {at[0]:,}: '{stamps[0]}' is no time stamp")
+    if not good.all():
+        repairs.append(f"{int((~good).sum()):,} rows whose time stamp cannot be read left out (first: line {at[int(np.argmin(good))]:,})")
+    columns = {TAGS[tag][0]: np.array(column)[good] * TAGS[tag][2] for tag, column in values.items()}
+    columns = {name: column for name, column in columns.items() if not np.isnan(column).all()}
+    units = {name: unit for name, unit, _ in TAGS.values() if name in columns}
+    return [Stream("li830", "", time[good], columns, units, rows_read=len(stamps) + len(broken), repairs=tuple(repairs), source=file.name)]
+
+
+def _number(text: str | None) -> float:
+    try:
+        value = float(text) if text is not None else np.nan
+    except ValueError:
+        return np.nan
+    return value if np.isfinite(value) else np.nan

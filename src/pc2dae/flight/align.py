@@ -1,0 +1,259 @@
+"""Many streams, one regular grid in UTC: samples within a cell are averaged and counted, nothing is invented.
+
+A plain CSV keeps its rows: the flight then has a dimension `row` with `row_time` (UTC stamp of each row of the file),
+`row_index` (its cell on the grid; several rows may share one) and, where stamps were not written in UTC, `row_stamp` (text).
+`flight[name][flight.row_index]` gives a value for exactly every row of the file, in the file's order.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from pc2dae.errors import FlightError
+from pc2dae.flight.plausible import check_units, mended
+from pc2dae.flight.schema import INTERPOLATED, STALE, new_flight
+from pc2dae.flight.stream import Array, Stream
+from pc2dae.suite import ENVIRONMENT, MOTION, Suite
+
+MAX_NUMBERS = 60_000_000  # cells × variables of a flight
+SLACK_S = 15.0  # wrong clocks let a record stick out by so much beyond the one on GPS time
+FILL_S = 3.0  # gaps up to here may be bridged, and are flagged
+EARLY = 0.05  # a sample so little (in cells) before its cell belongs to it
+Index = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Placed:
+    """Where a stream's rows lie on the grid, for the table people see."""
+
+    key: str
+    cells: Index  # of each row; −1: outside the flight
+    rate_hz: float
+    gaps: int  # stretches without a row, longer than what may be bridged
+    longest_gap_s: float
+    repairs: tuple[str, ...]
+
+
+def align(streams: Sequence[Stream], suite: Suite, *, flight_id: str = "flight") -> tuple[xr.Dataset, list[Placed]]:
+    """The flight (level raw) of streams whose clocks agree, and where their rows went.
+
+    Suite variables come from `suite.sources` (from a plain CSV: by name); every other column is kept as
+    `<instrument>[_<unit>]_<column>`, the number of rows per cell as `…_samples`.
+    """
+    ordered = [repair_stamps(stream, suite.rate_hz) for stream in streams]
+    start, count = _grid(ordered, suite.rate_hz)
+    columns = sum(len(s.columns) for s in ordered)
+    if count * (columns + 2 * len(suite.names)) > MAX_NUMBERS:
+        days = count / suite.rate_hz / 86400
+        raise FlightError(f"the records span {days:,.1f} days at {suite.rate_hz:g} Hz with {columns} columns: too much for one flight",
+                          hint="ingest them in parts, or give a lower rate_hz in the suite")  # fmt: skip
+    values: dict[str, Array] = {}
+    flags: dict[str, NDArray[np.int32]] = {}
+    about: dict[str, dict[str, str]] = {}
+    placed = []
+    for stream in ordered:
+        cells = cells_of(stream.time, start, suite.rate_hz)
+        cells = np.where((cells < 0) | (cells >= count), -1, cells)
+        repairs = list(stream.repairs)
+        if (cells < 0).any():
+            repairs.append(f"{int((cells < 0).sum()):,} rows before or after the record on GPS time left out")
+        is_stale = stale_rows(stream)
+        names = _names(stream, suite)
+        for column, name in names.items():
+            mean, has_fresh = _means(cells, stream.columns[column], is_stale, count)
+            if name in suite.names:
+                check_units(suite[name], mean, source=stream.source)
+                stale = np.isfinite(mean) & ~has_fresh
+                if stream.instrument != "csv":
+                    mean, bridged = bridge(mean, round(FILL_S * suite.rate_hz))
+                    flags[name] = (stale * STALE | bridged * INTERPOLATED).astype(np.int32)
+                else:
+                    flags[name] = (stale * STALE).astype(np.int32)
+            elif name in ENVIRONMENT or name in MOTION:
+                mean, repair = mended(name, mean)
+                repairs += [repair] if repair else []
+            values[name] = mean
+            about[name] = {"instrument": stream.key} | ({} if name in suite.names else {"units": stream.units.get(column, "1")})
+        if stream.instrument != "csv":
+            prefix = stream.key.replace("/", "_")
+            values[f"{prefix}_samples"] = np.bincount(cells[cells >= 0], minlength=count).astype(np.int16)
+            about[f"{prefix}_samples"] = {"long_name": f"rows of {stream.key} in this cell", "units": "1"}
+        placed.append(_placed(stream, cells, suite.rate_hz, tuple(repairs)))
+    _unswap(values, placed)
+    step = np.timedelta64(round(1e9 / suite.rate_hz), "ns")
+    flight = new_flight(start + np.arange(count) * step, values, suite, flags=flags, flight_id=flight_id,
+                        history=f"aligned {len(ordered)} records to {suite.rate_hz:g} Hz")  # fmt: skip
+    for name, attrs in about.items():
+        kept = flight[name].attrs
+        flight[name].attrs = {**attrs, **kept, "instrument": attrs["instrument"]} if "instrument" in attrs else {**attrs, **kept}
+        flight[name].attrs.setdefault("long_name", name.replace("_", " "))
+        if not flight[name].attrs.get("units"):
+            flight[name].attrs["units"] = "1"
+    sheets = {stream.key: stream.calibration for stream in ordered if stream.calibration is not None}
+    flight.attrs["calibration"] = json.dumps(sheets)
+    return _with_rows(flight, streams, placed), placed
+
+
+def _names(stream: Stream, suite: Suite) -> dict[str, str]:
+    """The name in the flight of each column of a stream."""
+    if stream.instrument == "csv":
+        return {column: column for column in stream.columns}
+    prefix = stream.key.replace("/", "_")
+    wanted = {source.partition(".")[2]: name for name, source in suite.sources.items() if source.partition(".")[0] == stream.key}
+    return {column: wanted.get(column, f"{prefix}_{column}") for column in stream.columns}
+
+
+def repair_stamps(stream: Stream, rate_hz: float) -> Stream:
+    """Rows whose clock was lost (a stamp far from all others, out of order or decades away) placed by their neighbours in the file."""
+    seconds = stream.time.astype(np.int64) / 1e9
+    order = np.argsort(seconds, kind="stable")
+    jumps = np.flatnonzero(np.diff(seconds[order]) > 3600.0)
+    if not len(jumps):
+        return stream
+    cluster = np.empty(len(seconds), dtype=np.int64)
+    cluster[order] = np.searchsorted(jumps, np.arange(len(seconds)), side="left")
+    sizes = np.bincount(cluster)
+    home = int(np.argmax(sizes))
+    lost = np.zeros(len(seconds), dtype=bool)
+    for number in range(len(sizes)):
+        rows = np.flatnonzero(cluster == number)
+        if number == home or len(rows) > max(0.01 * len(seconds), 3):
+            continue
+        others = np.flatnonzero(cluster == home)
+        in_order = (rows[-1] < others[0] and number < home) or (rows[0] > others[-1] and number > home)
+        far = abs(np.median(seconds[rows]) - np.median(seconds[others])) > 30 * 86400
+        lost[rows] = not in_order or far
+    if not lost.any():
+        return stream
+    good = np.flatnonzero(~lost)
+    step = float(np.median(np.diff(seconds[good]))) if len(good) > 1 else 1.0 / rate_hz
+    step = step if step > 0 else 1.0 / rate_hz
+    rows = np.flatnonzero(lost)
+    guess = np.interp(rows, good, seconds[good])
+    guess = np.where(rows < good[0], seconds[good[0]] - (good[0] - rows) * step, guess)
+    guess = np.where(rows > good[-1], seconds[good[-1]] + (rows - good[-1]) * step, guess)
+    time = stream.time.copy()
+    first = str(time[rows[0]])[:19]
+    time[rows] = np.rint(guess * 1e6).astype(np.int64).astype("datetime64[us]").astype("datetime64[ns]")
+    line = f"{len(rows):,} rows with a lost clock (first: {first}) placed by their neighbours in the file"
+    return replace(stream, time=time, repairs=(*stream.repairs, line))
+
+
+def _grid(streams: Sequence[Stream], rate_hz: float) -> tuple[np.datetime64, int]:
+    """First cell and number of cells: all records, but no more than the slack of wrong clocks beyond one on GPS time."""
+    begin, end = min(s.time.min() for s in streams), max(s.time.max() for s in streams)
+    gps = [s for s in streams if s.clock == "gps"]
+    if gps:
+        slack = np.timedelta64(round(SLACK_S * 1e3), "ms")
+        first, last = min(s.time.min() for s in gps), max(s.time.max() for s in gps)
+        begin = first if first - slack <= begin else begin
+        end = last if last + slack >= end else end
+    step = round(1e9 / rate_hz)
+    start = int(begin.astype("datetime64[ns]").astype(np.int64) + EARLY * step) // step * step
+    count = int((end.astype("datetime64[ns]").astype(np.int64) + EARLY * step - start) // step) + 1
+    return np.datetime64(start, "ns"), count
+
+
+def cells_of(time: NDArray[np.datetime64], start: np.datetime64, rate_hz: float) -> Index:
+    """The cell of each row: the one it lies in; rows that tick at the grid's rate go with their tick, jitter or not."""
+    since = (time - start).astype(np.int64) * (rate_hz / 1e9)
+    steps = np.diff(since)
+    if len(since) > 2 and abs(float(np.median(steps)) - 1.0) < 0.2:
+        turn = np.exp(2j * np.pi * since)
+        mean = turn.mean()
+        if abs(mean) > 0.8:
+            phase = float(np.angle(mean)) / (2 * np.pi) % 1.0
+            return np.asarray(np.floor(np.round(since - phase) + phase + EARLY), dtype=np.int64)
+    return np.asarray(np.floor(since + EARLY), dtype=np.int64)
+
+
+def stale_rows(stream: Stream) -> NDArray[np.bool_]:
+    """Rows that repeat the record before them in every output, of a sensor whose outputs are too fine to repeat by chance."""
+    stale = np.zeros(len(stream.time), dtype=bool)
+    if stream.instrument == "csv" or len(stream.time) < 2:
+        return stale
+    fine = [v for v in stream.columns.values() if np.any(np.mod(v[np.isfinite(v)], 1.0) != 0)]
+    if len(fine) < 2:
+        return stale
+    stale[1:] = True
+    for values in stream.columns.values():
+        stale[1:] &= (values[1:] == values[:-1]) | (np.isnan(values[1:]) & np.isnan(values[:-1]))
+    return stale
+
+
+def _means(cells: Index, values: Array, is_stale: NDArray[np.bool_], count: int) -> tuple[Array, NDArray[np.bool_]]:
+    """Mean of the fresh rows of each cell (of the stale ones where there are no others), and which cells have a fresh row."""
+    finite = np.isfinite(values) & (cells >= 0)
+    fresh = finite & ~is_stale
+    number = np.bincount(cells[fresh], minlength=count)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = np.bincount(cells[fresh], values[fresh], minlength=count) / number
+        old = finite & is_stale
+        if old.any():
+            old_number = np.bincount(cells[old], minlength=count)
+            mean = np.where(number > 0, mean, np.bincount(cells[old], values[old], minlength=count) / old_number)
+    return mean, number > 0
+
+
+def bridge(values: Array, longest: int) -> tuple[Array, NDArray[np.bool_]]:
+    """Straight lines over gaps of at most `longest` cells between two values, and where they are."""
+    missing = ~np.isfinite(values)
+    good = np.flatnonzero(~missing)
+    if not missing.any() or not len(good) or longest < 1:
+        return values, np.zeros(len(values), dtype=bool)
+    at = np.arange(len(values))
+    right = np.searchsorted(good, at)
+    inside = missing & (right > 0) & (right < len(good))
+    length = good[np.minimum(right, len(good) - 1)] - good[np.maximum(right - 1, 0)] - 1
+    bridged = inside & (length <= longest)
+    return np.where(bridged, np.interp(at, good, values[good]), values), bridged
+
+
+def _placed(stream: Stream, cells: Index, rate_hz: float, repairs: tuple[str, ...]) -> Placed:
+    steps = np.diff(np.sort(stream.time)).astype(np.int64) / 1e9
+    typical = float(np.median(steps[steps > 0])) if (steps > 0).any() else float("nan")
+    gaps = steps[steps > max(FILL_S, 3 * typical)] if np.isfinite(typical) else steps[:0]
+    backwards = int((np.diff(stream.time) < np.timedelta64(0)).sum())
+    listed = list(repairs)
+    if backwards and backwards < 0.5 * len(steps):
+        listed.append(f"time goes back {backwards:,} times: rows put in order")
+    elif backwards:
+        listed.append("rows run backwards in time: put in order")
+    twice = int((steps == 0).sum())
+    if twice and typical >= 0.5:
+        listed.append(f"{twice:,} rows share their stamp with another: averaged within the cell")
+    return Placed(stream.key, cells, 1 / typical if typical else float("nan"), len(gaps), float(gaps.max()) if len(gaps) else 0.0, tuple(listed))
+
+
+def _unswap(values: dict[str, Array], placed: list[Placed]) -> None:
+    """Latitude and longitude that can only be the other way round are swapped back, and listed."""
+    if "latitude" not in values or "longitude" not in values:
+        return
+    latitude, longitude = values["latitude"], values["longitude"]
+    if np.nanmax(np.abs(latitude), initial=0) > 90 and np.nanmax(np.abs(longitude), initial=0) <= 90:
+        values["latitude"], values["longitude"] = longitude, latitude
+        placed[0] = replace(placed[0], repairs=(*placed[0].repairs, "latitude and longitude were swapped: put right"))
+
+
+def _with_rows(flight: xr.Dataset, streams: Sequence[Stream], placed: Sequence[Placed]) -> xr.Dataset:
+    """The flight with the rows of the one plain CSV it came from."""
+    if len(streams) != 1 or streams[0].instrument != "csv":
+        return flight
+    stream = streams[0]
+    flight["row_index"] = ("row", placed[0].cells, {"long_name": "cell on the grid of each row of the original file", "units": "1"})
+    flight["row_time"] = ("row", stream.time.astype("datetime64[ns]"), {"long_name": "time stamp of each row of the original file, UTC"})
+    stamps = stream.notes.get("stamp")
+    if stamps is not None:
+        flight["row_stamp"] = ("row", np.asarray(stamps, dtype=str).astype(object), {"long_name": "time stamp as the original file has it"})
+    return flight
+
+
+def clocks_attribute(fits: Mapping[str, float]) -> str:
+    """The applied offsets [s] by stream, as an attribute holds them."""
+    return json.dumps({key: round(offset, 3) for key, offset in fits.items()})

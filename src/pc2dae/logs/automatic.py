@@ -1,0 +1,72 @@
+"""A suite nobody wrote: from the channels that the readers of the streams declare."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from pc2dae.errors import LogError
+from pc2dae.flight.stream import Stream
+from pc2dae.logs.sniff import declared
+from pc2dae.suite import Channel, Family, Suite, load_suite
+
+PRESET = "black-kite"
+
+
+def suite_for(streams: Sequence[Stream]) -> Suite:
+    """The preset where the streams are its instruments, else a suite of all channels the streams can give."""
+    preset = load_suite(PRESET)
+    kinds = {source.partition(".")[0].partition("/")[0] for name, source in preset.sources.items() if name in preset.names}
+    here = {stream.instrument for stream in streams}
+    if "afe" in here or len(here & kinds) >= 3:
+        return preset
+    return declared_suite(streams)
+
+
+def declared_suite(streams: Sequence[Stream]) -> Suite:
+    """Every declared channel that has data; several instruments of a kind are duplicates of the first."""
+    families: dict[str, list[Channel]] = {}
+    sources: dict[str, str] = {}
+    taken: dict[str, str] = {}
+    for stream in streams:
+        told = declared(stream)
+        for family, channel in told.channels:
+            column = channel.column or channel.name
+            if column not in stream.columns or not np.isfinite(stream.columns[column]).any():
+                continue
+            name = _free(channel.name, stream, taken)
+            twin = next((n for n, s in sources.items() if _is_twin(s, stream, column) and n in taken), None)
+            families.setdefault(family, []).append(channel.model_copy(update={"name": name, "column": None, "duplicate_of": twin}))
+            sources[name] = f"{stream.key}.{column}"
+            taken[name] = stream.key
+        for name, column in (*told.environment.items(), *told.motion.items()):
+            if name not in sources and column in stream.columns and np.isfinite(stream.columns[column]).any():
+                sources[name] = f"{stream.key}.{column}"
+    if not families:
+        kinds = ", ".join(sorted({stream.key for stream in streams}))
+        raise LogError(f"no channel can be read from {kinds} alone", hint="pass --suite, or add the other instruments' logs")
+    name = "-".join(dict.fromkeys(stream.instrument for stream in streams))
+    return Suite(name=name, rate_hz=_rate(streams), family=tuple(Family(name=f, channel=tuple(c)) for f, c in families.items()), sources=sources)
+
+
+def _free(name: str, stream: Stream, taken: dict[str, str]) -> str:
+    """The channel's name, with the unit or the instrument behind it where several share it."""
+    if stream.unit:
+        return f"{name}_{stream.unit}"
+    return name if name not in taken else f"{name}_{stream.instrument}"
+
+
+def _is_twin(source: str, stream: Stream, column: str) -> bool:
+    key, _, other = source.partition(".")
+    return key.partition("/")[0] == stream.instrument and key != stream.key and other == column
+
+
+def _rate(streams: Sequence[Stream]) -> float:
+    """1 Hz, or the rate of the fastest stream where that is slower."""
+    steps = []
+    for stream in streams:
+        step = np.diff(np.sort(stream.time)).astype(np.int64) / 1e9
+        steps += [float(np.median(step[step > 0]))] if (step > 0).any() else []
+    fastest = min(steps, default=1.0)
+    return 1.0 if fastest < 3.0 else 1.0 / round(fastest)

@@ -1,0 +1,128 @@
+"""GreenBox payload: CO2, CO, particles, weather in one text file, with or without a header; GPS time beside a wrong clock."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import numpy as np
+
+from pc2dae.errors import LogError
+from pc2dae.flight.stream import Stream
+from pc2dae.logs.files import LogFile
+from pc2dae.logs.reader import Column, Declared, Head, named, stream_of
+from pc2dae.logs.table import Stamps, Table, read_table
+from pc2dae.suite import Channel, Suite
+
+# The names of the headerless variant, in order; R writes the same with points for every sign.
+NAMES = (
+    "GPS_Date_Time_(GMT)", "Latitude_(DM)", "Longitude_(DM)", "Latitude_(DMS)", "Longitude_(DMS)", "Altitude_()", "Course_Degrees",
+    "RTC_Date_Time_(PST)", "PM01_STD(ug/m3)", "PM2.5_STD(ug/m3)", "PM10_STD(ug/m3)", "PM01_ENV(ug/m3)", "PM2.5_ENV(ug/m3)",
+    "PM10_ENV(ug/m3)", "Particles0.3_(um/0.1L_air)", "Particles0.5_(um/0.1L_air)", "Particles1.0_(um/0.1L_air)",
+    "Particles2.5_(um/0.1L_air)", "Particles5.0_(um/0.1L_air)", "Particles10.0_(um/0.1L_air)", "CO2_(ppm)", "CO_raw(ppm)", "CO_temp_(C)",
+    "CO_humid_(%)", "SHT_Temp_(C)", "SHT_Humid_(%)", "SHT_DewP_(C)", "BME_temp(C)", "BME_press(mb)", "BME_humid(%)", "BME_alt(m)",
+    "MPL_Press_(hPa)", "Can_1_status", "Can_2_status", "airborne(0-Y 1-N)", "Calib_status",
+)  # fmt: skip
+COLUMNS = {
+    "pm01_env": Column("pm1", "ug m-3"), "pm2_5_env": Column("pm25", "ug m-3"), "pm10_env": Column("pm10", "ug m-3"),
+    "co2": Column("co2", "ppm"), "co_raw": Column("co", "ppm"), "co_temp": Column("co_temperature", "degC"),
+    "bme_temp": Column("temperature", "degC"), "bme_press": Column("pressure", "hPa"), "bme_humid": Column("humidity", "%"),
+    "latitude_dms": Column("latitude_dm", "1"), "longitude_dms": Column("longitude_dm", "1"), "altitude": Column("altitude", "m"),
+}  # fmt: skip
+_WRAPPED = 65000.0  # [ppm] a negative reading wrapped around in 16 bits
+DECLARED = Declared(
+    channels=(
+        ("co2", Channel(name="co2", units="ppm", lower_bound=300.0, valid_min=300.0, valid_max=20000.0, native_rate_hz=0.5)),
+        ("gas", Channel(name="co", units="ppm", valid_min=-5.0, valid_max=1000.0)),
+        *(("pm", Channel(name=n, units="ug m-3", valid_min=0.0, valid_max=1000.0, native_rate_hz=0.5)) for n in ("pm1", "pm25", "pm10")),
+    ),
+    environment={"air_temperature": "temperature", "relative_humidity": "humidity", "air_pressure": "pressure"},
+    motion={"latitude": "latitude", "longitude": "longitude", "altitude": "altitude"},
+)  # fmt: skip
+_ROW = re.compile(r'^("?\d*"?,)?[^,]*,"?\d+ \d+\.\d+ ?[NS]"?,"?\d+ \d+\.\d+ ?[EW]"?,')
+
+
+def _bare(name: str) -> str:
+    """Both spellings of a name as one: "PM2.5_ENV.ug.m3." and "PM2.5_ENV(ug/m3)" → "pm2_5_env"."""
+    text = re.sub(r"(\(.*\)|\.ug\.m3\.|_?\.(ppm|C|mb|hPa|m|DM|DMS|GMT|PST)\.|_?\.+)$", lambda m: _kept(m[0]), name)
+    return re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")
+
+
+def _kept(ending: str) -> str:
+    word = re.search(r"DMS|DM|GMT|PST", ending)
+    return f"_{word[0]}" if word else ""
+
+
+def recognises(head: Head) -> bool:
+    """Two clocks in the header, or rows with position in degrees and minutes."""
+    return head.find("GPS_Date_Time", "RTC_Date_Time", "CO2") is not None or (bool(head.lines) and _ROW.match(head.lines[0]) is not None)
+
+
+def read(file: LogFile, head: Head, *, zone: str | None, suite: Suite | None) -> list[Stream]:
+    """CO2, CO [ppm], PM [ug m-3], weather, position; on GPS time, the payload's own clock shifted on to it."""
+    has_header = head.find("GPS_Date_Time", "RTC_Date_Time") is not None
+    if has_header and not any(_ROW.match(line) for line in head.lines):
+        raise LogError(f"{file.name}: only column names, no rows")
+    header = None if has_header else list(NAMES)
+    probe = next(line for line in head.lines if _ROW.match(line)) if not has_header else ""
+    if header is not None and probe.count(",") == len(NAMES):
+        header = ["", *NAMES]
+
+    def column(names: list[str], bare: str) -> str:
+        return next((name for name in names if _bare(name) == bare), bare)
+
+    gps_name = column(_header_of(head) if has_header else list(NAMES), "gps_date_time_gmt")
+    table = read_table(
+        file,
+        is_header=lambda line: "RTC_Date_Time" in line,
+        header=header,
+        time=lambda names: [column(names, "rtc_date_time_pst")],
+        wanted=lambda names: [name for name in names if _bare(name) in COLUMNS],
+        texts=[n for n in names_of(head, has_header) if _bare(n) in ("latitude_dm", "longitude_dm")],
+        stamps=Stamps(order="mdy", more=(gps_name,)),
+    )
+    table = _on_gps_time(table, table.more[gps_name])
+    signs = {axis: _sign(table, axis) for axis in ("latitude", "longitude")}
+    table.numbers = {_bare(name): values for name, values in table.numbers.items()}
+    table.header = [_bare(name) for name in table.header]
+    wrapped = table.numbers["co2"] > _WRAPPED
+    if wrapped.any():
+        table.numbers["co2"] = np.where(wrapped, np.nan, table.numbers["co2"])
+        table.repairs.append(f"{int(wrapped.sum()):,} CO2 values above {_WRAPPED:,.0f} ppm (wrapped negatives) taken as missing")
+    stream = stream_of(table, COLUMNS, "greenbox", clock="gps")
+    columns, units = dict(stream.columns), dict(stream.units)
+    for axis, unit in (("latitude", "degrees_north"), ("longitude", "degrees_east")):
+        raw = columns.pop(f"{axis}_dm")  # ddmm.mm
+        degrees = np.floor(raw / 100.0)
+        columns[axis], units[axis] = signs[axis] * (degrees + (raw - degrees * 100.0) / 60.0), unit
+        units.pop(f"{axis}_dm")
+    columns["altitude"] = np.where(columns["altitude"] == 0.0, np.nan, columns["altitude"])  # before the first fix
+    return [replace(stream, columns=columns, units=units)]
+
+
+def _header_of(head: Head) -> list[str]:
+    line = head.find("GPS_Date_Time", "RTC_Date_Time") or ""
+    return [cell.strip().strip('"') for cell in line.split(",")]
+
+
+def names_of(head: Head, has_header: bool) -> list[str]:
+    """The file's column names."""
+    return _header_of(head) if has_header else list(NAMES)
+
+
+def _sign(table: Table, axis: str) -> float:
+    """South and west are negative."""
+    texts = next((values for name, values in table.texts.items() if name.lower().startswith(axis)), [])
+    return -1.0 if any(text.strip().endswith(("S", "W")) for text in texts) else 1.0
+
+
+def _on_gps_time(table: Table, gps: np.typing.NDArray[np.datetime64]) -> Table:
+    """GPS time where there is one; elsewhere the payload's own clock, shifted by the median difference of the two."""
+    fixed = ~np.isnat(gps)
+    if not fixed.any():
+        raise LogError(f"{table.file.name}: GPS never had a fix, and the payload's own clock is not to be trusted")
+    shift = np.median((gps - table.time)[fixed].astype(np.int64)).astype(np.int64).astype("timedelta64[ns]")
+    table.repairs.append(f"own clock is {abs(shift / np.timedelta64(1, 's')):,.0f} s off GPS time: not used")
+    if not fixed.all():
+        table.repairs.append(f"{int((~fixed).sum()):,} rows without GPS time stamped by the own clock, shifted on to it")
+    return replace(table, time=np.where(fixed, gps, table.time + shift), is_zoned=True)

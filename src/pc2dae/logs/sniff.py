@@ -1,0 +1,215 @@
+"""Recognise files by what stands in them, and read them; what no reader knows is listed with the reason."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from os import PathLike
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+
+from pc2dae.errors import LogError
+from pc2dae.flight.stream import Stream
+from pc2dae.logs import (
+    ae51,
+    afe,
+    ardupilot,
+    bme280,
+    flight_computer,
+    goamazon,
+    greenbox,
+    icartt,
+    li830,
+    licor,
+    ma200,
+    plain,
+    pms5003,
+    quantaq,
+    scd30,
+    stap,
+)
+from pc2dae.logs.files import LogFile, find_files, head_lines
+from pc2dae.logs.reader import Declared, Head
+from pc2dae.logs.stamps import NeedsChoice
+from pc2dae.suite import Suite
+
+READERS: dict[str, ModuleType] = {
+    "ma200": ma200, "ae51": ae51, "afe": afe, "scd30": scd30, "li830": li830, "licor": licor, "pms5003": pms5003, "bme280": bme280,
+    "ardupilot": ardupilot, "quantaq": quantaq, "stap": stap, "flight_computer": flight_computer, "greenbox": greenbox,
+    "goamazon": goamazon, "icartt": icartt,
+}  # fmt: skip
+DECLARED_BY = READERS | {"li840a": licor, "csv": plain}  # by a stream's instrument
+
+
+@dataclass(frozen=True)
+class Ignored:
+    """A file that was not used, and why."""
+
+    file: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class LogBook:
+    """What a folder of logs holds."""
+
+    streams: list[Stream] = field(default_factory=list)
+    ignored: list[Ignored] = field(default_factory=list)
+
+
+def declared(stream: Stream) -> Declared:
+    """What a stream can be used for when no suite is given."""
+    if stream.instrument == "icartt":
+        return icartt.declared(stream)
+    found: Declared = DECLARED_BY[stream.instrument].DECLARED
+    return found
+
+
+def read_logs(paths: Iterable[str | PathLike[str]], *, zone: str | None = None, suite: Suite | None = None) -> LogBook:
+    """Read every file under `paths`; a file named by itself must be readable, one in a folder may be left out with a reason."""
+    given = [Path(path) for path in paths]
+    book = LogBook()
+    for file in find_files(given):
+        try:
+            book.streams.extend(read_file(file, zone=zone, suite=suite))
+        except NeedsChoice:
+            raise
+        except LogError as error:
+            if file.path in given and file.member is None:
+                raise
+            book.ignored.append(Ignored(file.name, _reason(error, file)))
+    if not book.streams:
+        said = "; ".join(f"{i.file}: {i.reason}" for i in book.ignored[:3])
+        raise LogError(f"nothing readable in {', '.join(str(p) for p in given)}" + (f" ({said})" if said else " (no files)"),
+                       hint="name the folder of a flight's logs, or pass --suite for plain CSV")  # fmt: skip
+    streams, too_far = _one_time(_joined(book.streams))
+    return LogBook(streams, book.ignored + too_far)
+
+
+def is_flight(path: str | PathLike[str]) -> bool:
+    """Whether a file is one that this project writes, not a log: by suffix, a CSV by its columns of flags."""
+    place = Path(path)
+    if place.suffix.lower() in (".nc", ".zarr", ".ict"):
+        return True
+    if place.suffix.lower() != ".csv" or not place.is_file():
+        return False
+    file = LogFile(place)
+    header = plain.header_of(Head(file.head(), head_lines(file)))
+    return "time" in header and any(name.startswith("qc_") and name[3:] in header for name in header)
+
+
+def read_file(file: LogFile, *, zone: str | None = None, suite: Suite | None = None) -> list[Stream]:
+    """The streams of one file: by the suite if it describes plain CSV and fits, else by the reader that knows the file."""
+    if _is_sheet(file):
+        return []
+    head = Head(file.head(), head_lines(file))
+    if not head.raw.strip(b"\0 \r\n\t"):
+        raise LogError(f"{file.name}: the file is empty")
+    try:
+        if suite is not None and not suite.sources and plain.fits(head, suite):
+            return plain.read(file, head, zone=zone, suite=suite)
+        for reader in READERS.values():
+            if reader.recognises(head):
+                streams: list[Stream] = reader.read(file, head, zone=zone, suite=suite)
+                return [_without_constants(s, suite) for s in streams]
+        return plain.read(file, head, zone=zone, suite=_plain_suite(file, head, suite))
+    except (OverflowError, RecursionError) as error:
+        raise LogError(f"{file.name}: cannot be read ({type(error).__name__}: {error})") from None
+
+
+def _plain_suite(file: LogFile, head: Head, suite: Suite | None) -> Suite:
+    found = suite if suite is not None and not suite.sources else plain.fitting_preset(head)
+    if found is not None:
+        return found
+    header = [name for name in plain.header_of(head) if name and name.isprintable()]
+    if b"\0" in head.raw[:1000] and not head.raw.startswith((b"\xff\xfe", b"\xfe\xff")) or len(header) < 2:
+        raise LogError(f"{file.name}: no known instrument and no table", hint="remove it from the list")
+    shown = ", ".join(header[:8]) + (", …" if len(header) > 8 else "")
+    raise LogError(f"{file.name}: no known instrument (columns {shown})", hint="describe its columns in a suite and pass --suite")
+
+
+def _is_sheet(file: LogFile) -> bool:
+    """A calibration sheet belongs to a log: it is read with it."""
+    if not file.name.endswith(".calibration.json"):
+        return False
+    try:
+        json.loads(file.path.read_bytes()) if file.member is None else None
+    except ValueError:
+        return True  # the log beside it complains
+    return True
+
+
+def _reason(error: LogError, file: LogFile) -> str:
+    return Exception.__str__(error).removeprefix(f"{file.name}: ").removeprefix(f"{file.name}, ")
+
+
+def _without_constants(stream: Stream, suite: Suite | None) -> Stream:
+    """The stream with a suite's sentinels taken out."""
+    if suite is None or not suite.missing:
+        return stream
+    columns, repairs = dict(stream.columns), list(stream.repairs)
+    for name, values in stream.columns.items():
+        gone = np.isin(values, suite.missing)
+        if gone.any() and name != "status":
+            columns[name] = np.where(gone, np.nan, values)
+            repairs.append(f"{name}: {int(gone.sum()):,} sentinels taken as missing")
+    return replace(stream, columns=columns, repairs=tuple(repairs))
+
+
+def _joined(streams: list[Stream]) -> list[Stream]:
+    """Parts of one instrument's record put together; several instruments of a kind told apart as units 1, 2, …"""
+    groups: dict[tuple[str, str], list[list[Stream]]] = {}
+    for stream in streams:
+        chains = groups.setdefault((stream.instrument, stream.unit), [])
+        chain = next((c for c in chains if c[0].serial == stream.serial and not any(_overlap(s, stream) for s in c)), None)
+        if chain is None:
+            chains.append([stream])
+        else:
+            chain.append(stream)
+    joined = []
+    for (_, unit), chains in groups.items():
+        for number, chain in enumerate(chains, 1):
+            whole = _concatenated(sorted(chain, key=lambda s: s.time.min()))
+            joined.append(replace(whole, unit=(f"{unit}{number}") if len(chains) > 1 else unit))
+    return joined
+
+
+def _overlap(a: Stream, b: Stream) -> bool:
+    return bool(a.time.min() <= b.time.max() and b.time.min() <= a.time.max())
+
+
+def _concatenated(parts: list[Stream]) -> Stream:
+    if len(parts) == 1:
+        return parts[0]
+    names = list(dict.fromkeys(name for part in parts for name in part.columns))
+    columns = {n: np.concatenate([p.columns.get(n, np.full(len(p.time), np.nan)) for p in parts]) for n in names}
+    units = {name: unit for part in reversed(parts) for name, unit in part.units.items()}
+    repairs = tuple(f"{part.source}: {line}" for part in parts for line in part.repairs)
+    notes = dict(parts[0].notes)
+    stamps = [part.notes.get("stamp") for part in parts]
+    if "stamp" in notes:
+        notes["stamp"] = None if any(s is None for s in stamps) else np.concatenate(stamps)
+    return replace(
+        parts[0], time=np.concatenate([p.time for p in parts]), columns=columns, units=units, repairs=repairs, notes=notes,
+        rows_read=sum(p.rows_read for p in parts), source=" + ".join(p.source for p in parts),
+        calibration=next((p.calibration for p in parts if p.calibration is not None), None),
+    )  # fmt: skip
+
+
+def _one_time(streams: list[Stream]) -> tuple[list[Stream], list[Ignored]]:
+    """The streams that belong to one time; those recorded more than a week from the largest group are left out."""
+    week = np.timedelta64(7, "D")
+    groups: list[list[Stream]] = []
+    for stream in sorted(streams, key=lambda s: np.median(s.time.astype(np.int64))):
+        if groups and stream.time.min() - max(s.time.max() for s in groups[-1]) <= week:
+            groups[-1].append(stream)
+        else:
+            groups.append([stream])
+    largest = max(groups, key=lambda g: sum(len(s.time) for s in g))
+    reason = f"recorded around {{}}, the others around {str(largest[0].time.min())[:10]}; ingest it by itself"
+    others = [Ignored(s.source, reason.format(str(s.time.min())[:10])) for g in groups if g is not largest for s in g]
+    kept = {id(s) for s in largest}
+    return [s for s in streams if id(s) in kept], others

@@ -1,0 +1,194 @@
+"""Time stamps as text, numbers or wall clocks, to UTC: what could be meant in two ways is refused."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta, timezone, tzinfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from pc2dae.errors import LogError, nearest
+
+Times = NDArray[np.datetime64]
+_ISO = r"^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d(:?\d\d)?)?$"
+_DAY_FIRST = r"^\s*(\d{1,2})[-/.](\d{1,2})[-/.](\d{4})"
+_EARLIEST, _LATEST = np.datetime64("1900-01-01", "ns"), np.datetime64("2200-01-01", "ns")
+
+
+class NeedsChoice(LogError):
+    """Stamps that can be meant in two ways: only the user can say which, so no file is quietly left out for it."""
+
+
+class StampParser:
+    """Parses a file's stamps block by block, keeping to what the first block decided."""
+
+    def __init__(self, file: str, stamp_format: str | None = None, *, epoch: str = "1970-01-01", order: str | None = None) -> None:
+        self.file, self.format = file, stamp_format
+        self.epoch = np.datetime64(epoch, "ns")
+        self.order = order  # "dmy" or "mdy", known from the instrument or decided by the first block
+        self.is_zoned: bool | None = None
+        self.leap = 0
+
+    def parse(self, texts: pa.Array, at: NDArray[np.int64]) -> Times:
+        """The stamps as datetime64[ns], NaT where one cannot be read."""
+        if self.format is not None:
+            return self._formatted(texts, at)
+        try:
+            times, is_zoned = self._iso(texts)
+        except pa.ArrowInvalid:
+            times, is_zoned = self._careful(texts, at)
+        if is_zoned is not None:
+            if self.is_zoned is not None and self.is_zoned != is_zoned:
+                raise LogError(f"{self.file}, line {int(at[0]):,}: some stamps carry a time zone and others do not", hint="mend the stamps")
+            self.is_zoned = is_zoned
+        return np.where((times >= _EARLIEST) & (times < _LATEST), times, np.datetime64("NaT"))
+
+    def _iso(self, texts: pa.Array) -> tuple[Times, bool | None]:
+        """ISO 8601 throughout, or an error."""
+        first = next((t for t in texts[:50].to_pylist() if t), "")
+        if not re.match(_ISO, first):
+            raise pa.ArrowInvalid("not ISO")
+        is_zoned = re.search(r"(Z|[+-]\d\d(:?\d\d)?)$", first[16:]) is not None
+        cast = texts.cast(pa.timestamp("ns", "UTC") if is_zoned else pa.timestamp("ns"))
+        return np.asarray(cast.cast(pa.timestamp("ns")) if not is_zoned else cast.to_numpy(zero_copy_only=False), dtype="datetime64[ns]"), is_zoned
+
+    def _careful(self, texts: pa.Array, at: NDArray[np.int64]) -> tuple[Times, bool | None]:
+        text = pc.utf8_trim_whitespace(texts)
+        numeric = pc.match_substring_regex(text, r"^\d{9,13}(\.\d*)?$")
+        if pc.sum(numeric).as_py() > 0.5 * len(text):
+            return self._seconds(text), True
+        if pc.any(pc.match_substring_regex(text, _DAY_FIRST)).as_py():
+            text = self._year_first(text, at)
+        text = pc.replace_substring_regex(text, r"^(\d{4})[/.](\d{1,2})[/.]", r"\1-\2-")
+        text = pc.replace_substring_regex(text, r"^(\d{4})-(\d)-", r"\1-0\2-")
+        text = pc.replace_substring_regex(text, r"^(\d{4}-\d\d)-(\d)([T ])", r"\1-0\2\3")
+        text = pc.replace_substring_regex(text, r"^(\S{10})[T ]+(\d):", r"\1T0\2:")
+        text = pc.replace_substring_regex(text, r"\s*UTC$", "Z")
+        leap = np.asarray(pc.match_substring_regex(text, r":60(\.|Z|[+-]|$)"))
+        if leap.any():
+            self.leap += int(leap.sum())
+            text = pc.replace_substring_regex(text, r":60(\.|Z|[+-]|$)", r":59\1")
+        good = pc.match_substring_regex(text, _ISO)
+        zoned = pc.match_substring_regex(text, r"\d(Z|[+-]\d\d(:?\d\d)?)$")
+        zoned = pc.and_(zoned, pc.greater(pc.utf8_length(text), 16))
+        shares = np.asarray(zoned)[np.asarray(good)]
+        if not len(shares):
+            return np.full(len(text), np.datetime64("NaT", "ns")), None
+        is_zoned = bool(shares[0])
+        if shares.any() != shares.all():
+            line = int(at[np.asarray(good)][int(np.argmax(shares != shares[0]))])
+            raise LogError(f"{self.file}, line {line:,}: some stamps carry a time zone and others do not", hint="mend the stamps")
+        kind = pa.timestamp("ns", "UTC") if is_zoned else pa.timestamp("ns")
+        kept = pc.if_else(good, text, pa.scalar(None, pa.string()))
+        try:
+            times = np.asarray(kept.cast(kind).to_numpy(zero_copy_only=False), dtype="datetime64[ns]")
+        except pa.ArrowInvalid:  # an impossible date somewhere: one by one
+            times = np.array([_one(t, kind) for t in kept.to_pylist()], dtype="datetime64[ns]")
+        return times + leap * np.timedelta64(1, "s"), is_zoned
+
+    def _seconds(self, text: pa.Array) -> Times:
+        """Seconds (or milliseconds) since the epoch."""
+        valid = pc.match_substring_regex(text, r"^\d{9,13}(\.\d*)?$")
+        seconds = np.array(pc.if_else(valid, text, pa.scalar(None, pa.string())).cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=float)
+        seconds = np.where(seconds > 1e11, seconds / 1000.0, seconds)
+        whole = np.floor(np.nan_to_num(seconds))
+        nanoseconds = whole.astype(np.int64) * 1_000_000_000 + np.round((np.nan_to_num(seconds) - whole) * 1e6).astype(np.int64) * 1000
+        times: Times = self.epoch + nanoseconds.astype("timedelta64[ns]")
+        return np.where(np.isnan(seconds), np.datetime64("NaT", "ns"), times)
+
+    def _year_first(self, text: pa.Array, at: NDArray[np.int64]) -> pa.Array:
+        """16-09-2019 → 2019-09-16; refused where no stamp tells day from month."""
+        if self.order is None:
+            parts = pc.extract_regex(text, _DAY_FIRST.replace("(", "(?P<a>", 1).replace("(\\d{1,2})", "(?P<b>\\d{1,2})").replace("(\\d{4})", "(?P<y>\\d{4})"))
+            first = np.array([int(p["a"]) if p else 0 for p in parts.to_pylist()])
+            second = np.array([int(p["b"]) if p else 0 for p in parts.to_pylist()])
+            if first.max() > 12 >= second.max():
+                self.order = "dmy"
+            elif second.max() > 12 >= first.max():
+                self.order = "mdy"
+            else:
+                raise NeedsChoice(f"{self.file}, line {int(at[0]):,}: '{text[0]}' may be day/month or month/day",
+                               hint='say which in the suite: [time] format = "%d/%m/%Y %H:%M:%S"')  # fmt: skip
+        text = pc.replace_substring_regex(text, r"^(\d)([-/.])", r"0\1\2")
+        text = pc.replace_substring_regex(text, r"^(\d\d[-/.])(\d)([-/.])", r"\10\2\3")
+        pattern = r"^(\d\d)[-/.](\d\d)[-/.](\d{4})"
+        return pc.replace_substring_regex(text, pattern, r"\3-\2-\1" if self.order == "dmy" else r"\3-\1-\2")
+
+    def _formatted(self, texts: pa.Array, at: NDArray[np.int64]) -> Times:
+        import pandas as pd
+
+        assert self.format is not None
+        is_zoned = "%z" in self.format or "%Z" in self.format
+        try:
+            parsed = pd.to_datetime(pd.Series(texts.to_pylist()), format=self.format, errors="coerce", utc=is_zoned or None)
+        except (ValueError, TypeError) as error:
+            raise LogError(f"{self.file}, line {int(at[0]):,}: the suite's time format '{self.format}' cannot be used ({error})") from None
+        self.is_zoned = is_zoned
+        if is_zoned:
+            parsed = parsed.dt.tz_convert("UTC").dt.tz_localize(None)
+        times = parsed.to_numpy(dtype="datetime64[ns]")
+        if np.isnat(times).all():
+            raise LogError(f"{self.file}, line {int(at[0]):,}: '{texts[0]}' does not fit the suite's time format '{self.format}'")
+        return np.asarray(times)
+
+    def listed(self) -> list[str]:
+        """What was mended."""
+        return [f"{self.leap} leap seconds (…:60) counted on"] if self.leap else []
+
+
+def _one(text: str | None, kind: pa.DataType) -> np.datetime64:
+    try:
+        scalar = pa.scalar(text, pa.string()).cast(kind)
+    except pa.ArrowInvalid:
+        return np.datetime64("NaT", "ns")
+    return np.datetime64(scalar.value, "ns") if scalar.is_valid else np.datetime64("NaT", "ns")
+
+
+def zone_of(text: str) -> tzinfo:
+    """A zone as people write it: "UTC", "-05:00", "UTC+5", "America/Regina"."""
+    plain = text.strip()
+    if plain.upper() in ("UTC", "Z", "GMT"):
+        return timezone.utc
+    match = re.fullmatch(r"(?:UTC|GMT)?([+-])(\d{1,2})(?::?(\d\d))?", plain)
+    if match:
+        minutes = int(match[2]) * 60 + int(match[3] or 0)
+        if minutes <= 14 * 60:
+            return timezone(timedelta(minutes=-minutes if match[1] == "-" else minutes))
+    try:
+        return ZoneInfo(plain)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise NeedsChoice(f"'{text}' is no time zone", hint=f'write "UTC", "-05:00" or a place; {nearest(plain, available_timezones())}') from None
+
+
+def to_utc(local: Times, zone: str | None, *, file: str, repairs: list[str]) -> Times:
+    """Wall-clock stamps of a zone as UTC; without a zone they are refused."""
+    if zone is None:
+        raise NeedsChoice(f"{file}: the time stamps carry no time zone", hint='pass --zone (like "UTC" or "-05:00") or say it in the suite')
+    place = zone_of(zone)
+    if isinstance(place, timezone):
+        offset = int(place.utcoffset(None).total_seconds())
+        return local - np.timedelta64(offset, "s")
+    import pandas as pd
+
+    wall = pd.DatetimeIndex(local)
+    second_pass = _second_pass(local)
+    utc = wall.tz_localize(zone, ambiguous=~second_pass, nonexistent="NaT").tz_convert("UTC").tz_localize(None)
+    if utc.isna().sum() > np.isnat(local).sum():
+        at = int(np.argmax(np.asarray(utc.isna()) & ~np.isnat(local)))
+        raise LogError(f"{file}: {wall[at]} does not exist in {zone} (clocks went forward)", hint="is the zone right?")
+    other = wall.tz_localize(zone, ambiguous=second_pass, nonexistent="NaT").tz_convert("UTC").tz_localize(None)
+    twice = np.asarray(other != utc) & ~np.isnat(local)
+    if twice.any():
+        runs = f"{int((twice & ~second_pass).sum()):,} as its first run, {int((twice & second_pass).sum()):,} as its second"
+        repairs.append(f"{int(twice.sum()):,} stamps lie in the hour that happens twice in {zone}: taken {runs}")
+    return np.asarray(utc.to_numpy(dtype="datetime64[ns]"))
+
+
+def _second_pass(local: Times) -> NDArray[np.bool_]:
+    """Which stamps come after the wall clock jumped back by an hour: of those in the hour that happens twice, its second run."""
+    back = np.diff(local) < -np.timedelta64(30, "m")
+    return np.concatenate([[False], np.cumsum(back) > 0])
