@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import xarray as xr
 
-from pc2dae.errors import LogError
+from pc2dae.emit import Denoiser
+from pc2dae.errors import FlightError, LogError, ModelError
 from pc2dae.flight.intake import Intake
+from pc2dae.flight.schema import LEVELS, add_history, check_flight, suite_of
 from pc2dae.flight.stream import Stream
+from pc2dae.models import Progress, load_model
+from pc2dae.noise import noise_level
 from pc2dae.suite import Suite, load_suite
+from pc2dae.windows.arrays import arrays_of, blend, with_estimate
+
+if TYPE_CHECKING:
+    from pc2dae.qc import Verdict
+    from pc2dae.training.fit import Look, Settings
 
 Paths = Iterable[str | PathLike[str]]
 
@@ -24,7 +36,7 @@ def open_flight(
     zone: str | None = None,
     calibration: str | PathLike[str] | None = None,
 ) -> xr.Dataset:
-    """A flight from a file this project wrote (.nc, .zarr, .ict, .csv), a plain CSV, any instrument's log, or a folder of logs.
+    """A flight from a file of ours (.nc, .zarr, .ict, .csv), a plain CSV, any instrument's log, or a folder of logs.
 
     A plain CSV needs a suite and keeps its rows: see `flight.align`. Logs are ingested: one clock, flags, compensation.
     """
@@ -68,6 +80,133 @@ def ingest(
         flight[name].attrs["response_delay_s"] = delay
     ignored = tuple((i.file, i.reason) for i in book.ignored)
     return flight, Intake(payload.name, sources_of(aligned, clocks, placed), ignored, _notes(flight), delays)
+
+
+def prepare(flight: xr.Dataset) -> xr.Dataset:
+    """A flight with flags and compensated channels, whatever stage it had reached."""
+    from pc2dae.compensation import compensate
+    from pc2dae.qc import screen
+
+    level = LEVELS.index(flight.attrs.get("level", "raw"))
+    if level >= LEVELS.index("compensated"):
+        return flight
+    screened = flight if level >= LEVELS.index("screened") else screen(flight)
+    return screen(compensate(screened))  # again: the new values are judged
+
+
+def denoise(
+    flight: xr.Dataset,
+    *,
+    model: str | Path | Denoiser = "adaptive",
+    suite: str | Path | Suite | None = None,
+    strength: float = 1.0,
+    profile: str = "flight",
+    progress: Progress | None = None,
+) -> xr.Dataset:
+    """A flight whose channels hold clean values at or above their bound; what went in stays as `<name>_raw`.
+
+    `model` is a shipped name, a checkpoint folder, an ONNX file, a filter's name or a denoiser; `suite` overrules the
+    flight's own; `strength` blends from 0 (raw, bounded) to 1; profile `live` looks no further ahead than a stream can.
+    """
+    if not 0.0 <= strength <= 1.0:
+        raise ModelError(f"strength {strength:g} is not between 0 and 1", hint="1 is the model's answer, 0 is raw")
+    if flight.attrs.get("level") == "denoised":
+        raise FlightError("the flight is denoised already", hint="pass the flight it was made from")
+    if suite is not None:
+        chosen = suite if isinstance(suite, Suite) else load_suite(suite)
+        flight = flight.assign_attrs(suite=chosen.model_dump_json(exclude_defaults=True))
+    denoiser = load_model(model, profile=profile, progress=progress) if isinstance(model, str | Path) else model
+    ready = prepare(flight)
+    believed, left_raw = choose_families(ready, denoiser)
+    values, environment, valid = arrays_of(ready, believed)
+    estimate = denoiser.prepare(ready, believed)(values, environment, valid)
+    noise = noise_level(values, valid).sigma[:, None]
+    clean = with_estimate(ready, believed, blend(estimate, values, valid, noise=noise, strength=strength), noise)
+    clean.attrs |= {
+        "pc2dae_model": denoiser.name,
+        "pc2dae_model_sha256": getattr(denoiser, "sha256", "") or "none",
+        "pc2dae_strength": strength,
+        "pc2dae_left_raw": "; ".join(left_raw) or "none",
+    }
+    line = f"denoised {', '.join(f.name for f in believed.family)} with {denoiser.name}, strength {strength:g}"
+    return add_history(clean, line + (f"; left raw: {'; '.join(left_raw)}" if left_raw else ""), level="denoised")
+
+
+def choose_families(flight: xr.Dataset, denoiser: Denoiser) -> tuple[Suite, list[str]]:
+    """The channels to denoise, and a line for each family left as it is: not believed, or unknown to the model."""
+    from pc2dae.edge.runtime import matching
+    from pc2dae.qc import judge_families
+
+    suite = suite_of(flight)
+    excluded = {v.family: v.reason for v in judge_families(flight) if not v.kept and _is_decisive(v, suite)}
+    believed = [family.name for family in suite.family if family.name not in excluded]
+    if not believed:
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in excluded.items())
+        raise FlightError(f"no family of this flight can be believed ({reasons})", hint="run `pc2dae inspect`")
+    chosen = suite.only(believed)
+    trained: Suite | None = getattr(denoiser, "suite", None)
+    if trained is not None:
+        chosen = matching(chosen, trained, model=denoiser.name)
+        known = {family.name for family in chosen.family}
+        excluded |= {name: f"'{denoiser.name}' was not trained for it" for name in believed if name not in known}
+    return chosen, [f"{name} ({reason})" for name, reason in excluded.items()]
+
+
+def fit(
+    flights: Sequence[xr.Dataset],
+    *,
+    variant: str = "lean",
+    objective: str = "paper",
+    truths: Sequence[xr.Dataset] | None = None,
+    out: str | Path | None = None,
+    seed: int = 0,
+    settings: Settings | None = None,
+    report: Callable[[Look], None] | None = None,
+) -> Denoiser:
+    """Train a network on flights (needs pc2dae[train]) and return it; with `out`, the run's folder is kept there.
+
+    The same call on the same `out` goes on with a run that was cut short. `truths` are needed by objective `truth`.
+    """
+    from pc2dae.training.fit import Settings
+    from pc2dae.training.run import Plan, train
+    from pc2dae.windows.slicing import record_of
+
+    if truths is not None and len(truths) != len(flights):
+        raise ModelError(f"{len(truths)} truths for {len(flights)} flights", hint="pass one truth per flight, in order")
+    ready = [prepare(flight) for flight in flights]
+    suite = shared_suite(ready)
+    known: Sequence[xr.Dataset | None] = truths if truths is not None else [None] * len(ready)
+    records = [record_of(flight, suite, truth=truth) for flight, truth in zip(ready, known, strict=True)]
+    plan = Plan(network=variant, objective=objective, settings=replace(settings or Settings(), seed=seed))
+    if out is not None:
+        train(records, suite, plan, folder=Path(out), report=report)
+        return load_model(Path(out))
+    with tempfile.TemporaryDirectory() as folder:
+        train(records, suite, plan, folder=Path(folder) / variant, report=report)
+        return load_model(Path(folder) / variant)
+
+
+def shared_suite(flights: Sequence[xr.Dataset]) -> Suite:
+    """The families that at least half of the flights believe, of the one suite they share."""
+    from pc2dae.qc import judge_families
+
+    if not flights:
+        raise ModelError("there is no flight to train on", hint="pass one or more flights")
+    suites = [check_flight(flight, level="screened") for flight in flights]
+    for suite in suites[1:]:
+        if suite.names != suites[0].names:
+            odd = sorted(set(suite.names) ^ set(suites[0].names))
+            raise ModelError(f"the flights do not share one suite: '{odd[0] if odd else suite.name}' differs")
+    votes = [v.family for f in flights for v in judge_families(f) if v.kept or not _is_decisive(v, suites[0])]
+    kept = [family.name for family in suites[0].family if 2 * votes.count(family.name) >= len(flights)]
+    if not kept:
+        raise ModelError("no family is believable in half of the flights", hint="run `pc2dae inspect` on them")
+    return suites[0].only(kept)
+
+
+def _is_decisive(verdict: Verdict, suite: Suite) -> bool:
+    """A suite without instruments is its owner's own table: only what was never measured is left out of it."""
+    return bool(suite.sources) or verdict.figures.get("observed") == 0
 
 
 def _suite(suite: str | Path | Suite | None) -> Suite | None:
