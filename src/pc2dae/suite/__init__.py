@@ -4,4 +4,15 @@ from pc2dae.suite.model import ENVIRONMENT, MOTION, Channel, Family, Suite, Time
 from pc2dae.suite.read import load_suite, parse_suite, presets
 from pc2dae.suite.units import canonical_units
 
-__all__ = ["ENVIRONMENT", "MOTION", "Channel", "Family", "Suite", "TimeColumn", "canonical_units", "load_suite", "parse_suite", "presets"]
+__all__ = [
+    "ENVIRONMENT",
+    "MOTION",
+    "Channel",
+    "Family",
+    "Suite",
+    "TimeColumn",
+    "canonical_units",
+    "load_suite",
+    "parse_suite",
+    "presets",
+]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 from pc2dae.errors import SuiteError, nearest
 from pc2dae.suite.units import canonical_units
@@ -14,7 +14,6 @@ ENVIRONMENT = ("air_temperature", "relative_humidity", "air_pressure")  # degC, 
 MOTION = ("latitude", "longitude", "altitude", "ground_speed")  # degrees_north, degrees_east, m, m s-1
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$", max_length=64)]
-Units = Annotated[str, AfterValidator(canonical_units)]
 
 
 class _Part(BaseModel):
@@ -25,7 +24,7 @@ class Channel(_Part):
     """One measured quantity of one sensor."""
 
     name: Name
-    units: Units
+    units: str
     column: str | None = None  # in a plain CSV; default: the name
     lower_bound: float = 0.0  # no true value lies below it
     valid_min: float | None = None
@@ -40,10 +39,22 @@ class Channel(_Part):
     standard_name: str | None = None
     wavelength_nm: float | None = Field(default=None, gt=0)
 
+    @field_validator("units")
+    @classmethod
+    def _units_are_units(cls, text: str, info: ValidationInfo) -> str:
+        try:
+            return canonical_units(text)
+        except SuiteError as error:
+            raise SuiteError(
+                f"channel '{info.data.get('name', '?')}': {Exception.__str__(error)}", hint=error.hint
+            ) from None
+
     @model_validator(mode="after")
     def _limits_are_ordered(self) -> Channel:
         if self.valid_min is not None and self.valid_max is not None and self.valid_min >= self.valid_max:
-            raise SuiteError(f"channel '{self.name}': valid_min {self.valid_min:g} is not below valid_max {self.valid_max:g}")
+            raise SuiteError(
+                f"channel '{self.name}': valid_min {self.valid_min:g} is not below valid_max {self.valid_max:g}"
+            )
         return self
 
 
@@ -103,7 +114,9 @@ class Suite(_Part):
         """The suite reduced to some families, as the quality step decides."""
         for name in families:
             if name not in {f.name for f in self.family}:
-                raise SuiteError(f"suite '{self.name}' has no family '{name}'", hint=nearest(name, [f.name for f in self.family]))
+                raise SuiteError(
+                    f"suite '{self.name}' has no family '{name}'", hint=nearest(name, [f.name for f in self.family])
+                )
         kept = tuple(f for f in self.family if f.name in families)
         gone = {c.name for f in self.family if f not in kept for c in f.channel}
         sources = {name: source for name, source in self.sources.items() if name not in gone}
@@ -120,18 +133,35 @@ class Suite(_Part):
                     raise SuiteError(f"{what} name '{name}' is used {count} times", hint="give each its own name")
         for channel in self.channels:
             if channel.name in reserved:
-                raise SuiteError(f"channel name '{channel.name}' is reserved for environment and motion", hint="rename the channel")
+                raise SuiteError(
+                    f"channel name '{channel.name}' is reserved for environment and motion", hint="rename the channel"
+                )
             others = [n for n in self.names if n != channel.name]
-            for key, partners in (("duplicate_of", [channel.duplicate_of]), ("difference_of", channel.difference_of or ())):
+            for key, partners in (
+                ("duplicate_of", [channel.duplicate_of]),
+                ("difference_of", channel.difference_of or ()),
+            ):
                 for partner in partners:
                     if partner is not None and partner not in others:
-                        raise SuiteError(f"channel '{channel.name}': {key} names '{partner}', which is no other channel",
-                                         hint=nearest(partner, others))  # fmt: skip
+                        raise SuiteError(
+                            f"channel '{channel.name}': {key} names '{partner}', which is no other channel",
+                            hint=nearest(partner, others),
+                        )
         columns = Counter(c.column or c.name for c in self.channels)
         for column, count in columns.items():
             if count > 1:
-                raise SuiteError(f"column '{column}' is claimed by {count} channels", hint="give each channel its own column")
-        for name in self.sources:
+                raise SuiteError(
+                    f"column '{column}' is claimed by {count} channels", hint="give each channel its own column"
+                )
+        for name, source in self.sources.items():
+            if not all(source.partition(".")):
+                raise SuiteError(
+                    f"sources.{name} is '{source}'",
+                    hint="write instrument.column or instrument/unit.column, as in 'afe/a.co'",
+                )
             if name not in counts and name not in reserved:
-                raise SuiteError(f"sources names '{name}', which is no channel", hint=nearest(name, [*self.names, *ENVIRONMENT, *MOTION]))
+                raise SuiteError(
+                    f"sources names '{name}', which is no channel",
+                    hint=nearest(name, [*self.names, *ENVIRONMENT, *MOTION]),
+                )
         return self

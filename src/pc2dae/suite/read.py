@@ -14,6 +14,13 @@ from pc2dae.errors import SuiteError, nearest
 from pc2dae.suite.model import Channel, Family, Suite, TimeColumn
 
 _PRESETS = files("pc2dae.suite") / "presets"
+# Where the validator's own words would not help.
+_WORDS = {
+    "string_pattern_mismatch": "a name is letters, digits and underscores, and starts with a letter",
+    "float_parsing": "must be a number",
+    "tuple_type": "must be a list",
+    "too_short": "needs at least one entry",
+}
 
 
 def presets() -> list[str]:
@@ -31,7 +38,9 @@ def load_suite(source: str | Path) -> Suite:
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except FileNotFoundError:
-        raise SuiteError(f"there is no suite '{source}'", hint=f"name a .toml file or a preset ({', '.join(presets())})") from None
+        raise SuiteError(
+            f"there is no suite '{source}'", hint=f"name a .toml file or a preset ({', '.join(presets())})"
+        ) from None
     except (OSError, UnicodeDecodeError) as error:
         raise SuiteError(f"{path} cannot be read as a suite: {error}", hint="a suite is a TOML file in UTF-8") from None
     return parse_suite(text, where=path.name)
@@ -52,7 +61,8 @@ def _validated(build: Any, where: str) -> Suite:
     try:
         suite: Suite = build()
     except ValidationError as error:
-        problem = error.errors()[0]
+        # A misspelt key shows up twice, as missing and as unknown: only the second says what to do.
+        problem = min(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
         key = _key(problem["loc"])
         if problem["type"] == "extra_forbidden":
             hint = nearest(str(problem["loc"][-1]), _keys_at(problem["loc"]))
@@ -63,7 +73,8 @@ def _validated(build: Any, where: str) -> Suite:
         if problem["type"] == "missing":
             raise SuiteError(f"{where}: key '{key}' is missing", hint="see docs/suite.md for an example") from None
         shown = f", not {problem['input']!r}" if isinstance(problem["input"], str | int | float) else ""
-        raise SuiteError(f"{where}: key '{key}': {problem['msg'].lower()}{shown}") from None
+        said = _WORDS.get(problem["type"]) or problem["msg"][:1].lower() + problem["msg"][1:]
+        raise SuiteError(f"{where}: key '{key}': {said}{shown}") from None
     except SuiteError as error:
         raise SuiteError(f"{where}: {Exception.__str__(error)}", hint=error.hint) from None
     return suite
@@ -79,9 +90,10 @@ def _key(loc: Iterable[int | str]) -> str:
 
 def _keys_at(loc: tuple[int | str, ...]) -> list[str]:
     parents = [part for part in loc[:-1] if isinstance(part, str)]
+    tables: dict[str, type[BaseModel]] = {"family": Family, "channel": Channel, "time": TimeColumn}
     model: type[BaseModel] = Suite
     for parent in parents:
-        model = {"family": Family, "channel": Channel, "time": TimeColumn}.get(parent, model)
+        model = tables.get(parent, model)
     return list(model.model_fields)
 
 

@@ -1,0 +1,70 @@
+"""Files are there whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pc2dae.atomic import replacing, write_bytes, write_text
+
+
+def test_what_is_written_can_be_read(tmp_path: Path) -> None:
+    write_text(tmp_path / "new" / "a.txt", "µg m-3\r\n")
+    write_bytes(tmp_path / "b.bin", b"\0\xff")
+    assert (tmp_path / "new" / "a.txt").read_bytes() == "µg m-3\r\n".encode()
+    assert (tmp_path / "b.bin").read_bytes() == b"\0\xff"
+
+
+def test_the_temporary_file_keeps_the_suffix_and_stands_beside_the_target(tmp_path: Path) -> None:
+    with replacing(tmp_path / "flight.nc") as temporary:
+        assert temporary.suffix == ".nc"
+        assert temporary.parent == tmp_path
+        assert not (tmp_path / "flight.nc").exists()
+        temporary.write_text("x")
+    assert [p.name for p in tmp_path.iterdir()] == ["flight.nc"]
+
+
+def test_an_error_leaves_the_old_file_and_no_rubbish(tmp_path: Path) -> None:
+    target = tmp_path / "a.txt"
+    target.write_text("old")
+
+    def fail() -> None:
+        with replacing(target) as temporary:
+            temporary.write_text("half")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
+    assert target.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_a_killed_writer_leaves_the_old_file(tmp_path: Path) -> None:
+    target = tmp_path / "a.txt"
+    target.write_text("old")
+    code = f"""
+import os
+from pc2dae.atomic import replacing
+with replacing({str(target)!r}) as temporary:
+    temporary.write_text("half")
+    os.kill(os.getpid(), {int(signal.SIGKILL)})
+"""
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -signal.SIGKILL
+    assert target.read_text() == "old"
+
+
+def test_the_file_has_the_permissions_of_an_ordinary_one(tmp_path: Path) -> None:
+    (tmp_path / "ordinary").write_text("x")
+    old = os.umask(0o027)
+    try:
+        write_text(tmp_path / "a.txt", "x")
+    finally:
+        os.umask(old)
+    assert (tmp_path / "a.txt").stat().st_mode & 0o777 == 0o640
+    write_text(tmp_path / "b.txt", "x")
+    assert (tmp_path / "b.txt").stat().st_mode == (tmp_path / "ordinary").stat().st_mode

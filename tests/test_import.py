@@ -1,0 +1,60 @@
+"""`import pc2dae` is light: heavy rooms load when they are first used."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import pc2dae
+
+HEAVY = {
+    "torch",
+    "xarray",
+    "pandas",
+    "scipy",
+    "matplotlib",
+    "plotly",
+    "onnxruntime",
+    "netCDF4",
+    "dask",
+    "pydantic",
+    "numpy",
+}
+
+
+def loaded_by(code: str) -> set[str]:
+    """The top-level modules that a fresh interpreter has loaded after `code`."""
+    show = "import sys, json; print(json.dumps(sorted({m.split('.')[0] for m in sys.modules})))"
+    result = subprocess.run([sys.executable, "-c", f"{code}\n{show}"], capture_output=True, text=True, check=True)
+    return set(json.loads(result.stdout.splitlines()[-1]))
+
+
+def test_the_package_loads_nothing_heavy() -> None:
+    assert loaded_by("import pc2dae") & HEAVY == set()
+
+
+def test_the_command_line_loads_nothing_heavy() -> None:
+    """Not even numpy: `pc2dae --help` must answer at once."""
+    assert loaded_by("import pc2dae.cli") & HEAVY == set()
+
+
+def test_suites_can_be_read_where_only_pydantic_is() -> None:
+    assert loaded_by("import pc2dae; pc2dae.load_suite('black-kite')") & (HEAVY - {"pydantic"}) == set()
+
+
+@pytest.mark.parametrize("name", pc2dae.__all__)
+def test_every_public_name_is_there(name: str) -> None:
+    assert getattr(pc2dae, name) is not None
+    assert name in dir(pc2dae)
+
+
+def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'denoize'"):
+        _ = pc2dae.denoize  # type: ignore[attr-defined]
+
+
+def test_the_version_is_a_number() -> None:
+    assert all(part.isdigit() for part in pc2dae.__version__.split(".")[:2])
