@@ -66,7 +66,7 @@ def screen(flight: xr.Dataset) -> xr.Dataset:
 def _before_noise(flight: xr.Dataset, suite: Suite, channel: Channel) -> Bits:
     """Flags that need no noise level: they decide which samples the noise may be read from."""
     values = flight[channel.name].values
-    judged_afresh = MISSING | OUT_OF_RANGE | SPIKE | SATURATED | BELOW_DETECTION | BELOW_BOUND | STALE
+    judged_afresh = MISSING | OUT_OF_RANGE | SPIKE | SATURATED | BELOW_DETECTION | BELOW_BOUND
     bits: Bits = flight[f"qc_{channel.name}"].values & ~np.int32(judged_afresh)
     bits = bits | checks.missing(values, suite.missing)
     bits |= checks.out_of_range(values, valid_min=channel.valid_min, valid_max=channel.valid_max)
