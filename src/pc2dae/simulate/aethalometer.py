@@ -54,7 +54,8 @@ def fly_ma200(plan: FlightPlan, path: Path, air: Air, smoke: Smoke) -> Record:
     clock = own_clock(rng)
     clock = Clock(round(clock.offset_s) + 0.3 - t[0] % 1.0, clock.drift_ppm)
     loading = float(rng.uniform(0.002, 0.006))  # k: reading falls by this share per unit of attenuation
-    tape_limit = float(rng.uniform(9.0, 30.0))  # the operator's choice: a low limit in thick smoke
+    tape_limit = float(rng.uniform(3.0, 12.0))  # the operator's choice: a low limit in thick smoke
+    used = float(rng.uniform(0.0, 0.9)) * tape_limit  # what the spot collected before take-off
     t90 = float(rng.uniform(1.4, 2.4))  # tubing and flow chamber
     wet = 2.0e-3 * (lagged(air.temperature, t90_s=40) - air.temperature[0])  # filter and lamps feel the temperature
 
@@ -62,7 +63,7 @@ def fly_ma200(plan: FlightPlan, path: Path, air: Air, smoke: Smoke) -> Record:
         lamp: lagged(absorbing(smoke.species["bc"], smoke.species["angstrom"], nm), t90_s=t90)
         for lamp, (nm, *_) in LAMPS.items()
     }
-    piece, advances = _advances(seen["uv"], tape_limit, plan.samples)
+    piece, advances = _advances(seen["uv"], tape_limit, used, plan.samples)
     columns: dict[str, Array] = {}
     clean: dict[tuple[str, int], Array] = {}
     row_piece = at(t, piece.astype(float)).round()
@@ -76,7 +77,8 @@ def fly_ma200(plan: FlightPlan, path: Path, air: Air, smoke: Smoke) -> Record:
         columns[f"{lamp}_ref"] = np.rint(ref_read)
         for spot in (0, 1):
             g = gain(lamp, FLOWS_ML_MIN[spot])
-            load = _piecewise_sum(g * seen[lamp] * flow_true[spot] / FLOWS_ML_MIN[spot], piece)
+            before = used * g / gain("uv", FLOWS_ML_MIN[0]) * (piece == 0)
+            load = before + _piecewise_sum(g * seen[lamp] * flow_true[spot] / FLOWS_ML_MIN[spot], piece)
             attenuation = -np.expm1(-loading * load) / loading + (1 + 0.3 * spot) * wet
             settle = 0.004 * np.exp(-_since_advance(piece) / 4.0) * (piece > 0)
             truth = at(t, attenuation + settle)
@@ -131,9 +133,9 @@ def fly_ma200(plan: FlightPlan, path: Path, air: Air, smoke: Smoke) -> Record:
     )
 
 
-def _advances(uv: Array, limit: float, samples: int) -> tuple[NDArray[np.int64], list[float]]:
+def _advances(uv: Array, limit: float, used: float, samples: int) -> tuple[NDArray[np.int64], list[float]]:
     """Number of the tape's spot at every fine step, and when it moved: each time the ultraviolet spot 1 is too dark."""
-    load = np.cumsum(gain("uv", FLOWS_ML_MIN[0]) * uv) * DT_S
+    load = used + np.cumsum(gain("uv", FLOWS_ML_MIN[0]) * uv) * DT_S
     piece = (load // limit).astype(np.int64)
     moments = [
         float(m) * DT_S for m in np.flatnonzero(np.diff(piece)) + 1 if START_UP_S < m * DT_S < samples - 2 * ADVANCE_S

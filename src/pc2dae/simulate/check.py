@@ -86,7 +86,8 @@ def _signals(flights: Sequence[xr.Dataset]) -> list[Line]:
     below = np.mean([_share(_pool(flights, name), limits[name]) for name in _family(flights, "pm")])
     scd30 = _pool(flights, "co2_scd30")
     bc = _pool(flights, "bc_ir_1")
-    minutes = np.nanmean(bc[: len(bc) // 60 * 60].reshape(-1, 60), axis=1)
+    minutes = bc[: len(bc) // 60 * 60].reshape(-1, 60)
+    minutes = np.nanmean(minutes[np.isfinite(minutes).any(axis=1)], axis=1)
     temperature, humidity = (_pool(flights, name) for name in ("air_temperature", "relative_humidity"))
     lag1 = np.mean([_clean_air_lag1(flight, name) for flight in flights for name in _family(flights, "bc")])
     return [
@@ -108,6 +109,8 @@ def _clean_air_lag1(flight: xr.Dataset, name: str) -> float:
     values = np.asarray(flight[name].values, np.float64)
     pieces = values[: len(values) // 60 * 60].reshape(-1, 60)
     pieces = pieces[np.isfinite(pieces).sum(axis=1) >= 50]
+    if len(pieces) == 0:
+        return float("nan")
     quiet = pieces[np.argsort(np.nanstd(pieces, axis=1))[: max(1, len(pieces) // 2)]]
     centred = quiet - np.nanmean(quiet, axis=1, keepdims=True)
     return float(np.nanmean(centred[:, 1:] * centred[:, :-1]) / np.nanmean(centred**2))

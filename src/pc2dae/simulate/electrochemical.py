@@ -163,6 +163,7 @@ def _log(
         we[failed] = np.nan
         faults[name][t[failed].astype(int)] |= MISSING
         columns[f"{cell.gas}_we"], columns[f"{cell.gas}_ae"] = we, ae
+    faults[f"o3_{unit}"] |= faults[f"no2_{unit}"]  # compensation takes NO2 off: its faults are O3's too
     columns["temperature"] = at(t, temperature) + rng.normal(0, 0.02, len(t))
     sampled = {n: Electrodes(at(t, electrodes[n].we), at(t, electrodes[n].ae)) for n in cells}
     noise_free = _read(cells, sampled, {unit: at(t, temperature)})

@@ -11,7 +11,7 @@ from pc2dae.simulate.processes import DT_S, RATE_HZ, Array, swell
 # Paper: 36.9 % of the time below 0.1 m/s, median 0.21, mean 1.78, maximum 8.6 m/s.
 STILL_SHARE = 0.372  # parked or held by the autopilot
 DRIFT_SHARE = 0.185  # hovering loosely; the median lies in here
-MEAN_SPEED = 1.775
+MEAN_SPEED = 1.795  # planned; turning and shortening costs one percent
 MAX_SPEED = 8.6  # the autopilot's limit
 ACCELERATION = 1.6  # m s-2
 CLIMB = 2.0  # m s-1
@@ -59,12 +59,13 @@ Segment = tuple[str, int, float]  # kind, seconds, cruise speed
 
 def _legs(rng: np.random.Generator, seconds: int, distance: float) -> list[Segment]:
     """Legs that take `seconds` and together cover `distance` [m]; one reaches the speed limit, the last leads home."""
+    home = int(np.clip(seconds // 3, 20, 45))  # long enough to come back from anywhere
     durations: list[int] = []
-    while sum(durations) < seconds - 60:
-        durations.append(int(rng.integers(14, 60)))
-    durations.append(max(12, seconds - sum(durations)))
-    durations[-2] += seconds - sum(durations)
-    speeds = rng.lognormal(np.log(3.6), 0.45, len(durations))
+    while (left := seconds - home - sum(durations)) > 0:
+        leg = int(rng.integers(14, 60))
+        durations.append(left if left - leg < 14 else leg)
+    durations.append(home)
+    speeds = np.append(rng.lognormal(np.log(3.6), 0.45, len(durations) - 1), 4.0)
     fastest = int(np.argmax(np.array(durations[:-1])))
     low, high = 0.05, 6.0
     for _ in range(40):
@@ -130,6 +131,8 @@ def _integrate(rng: np.random.Generator, segments: list[Segment], samples: int) 
         position = position + np.array([dx.sum(), dy.sum()]) * DT_S
         if kind == "parked" or i == len(segments) - 2:
             height = 0.0
+        elif i == last_leg:
+            height = 12.0
         elif rng.random() < 0.55 or height == 0.0:
             height = float(rng.uniform(10, 65))
         vx.append(dx)
@@ -139,7 +142,7 @@ def _integrate(rng: np.random.Generator, segments: list[Segment], samples: int) 
     across = np.concatenate(vx), np.concatenate(vy)
     z = _climb(np.concatenate(level))
     flying = np.concatenate(airborne)
-    z = z + flying * np.clip(z / 5, 0, 1) * 0.25 * swell(rng, len(z), tau_s=3)
+    z = z + np.clip(z / 5, 0, 1) * 0.25 * swell(rng, len(z), tau_s=3)
     x = home[0] + np.cumsum(across[0]) * DT_S
     y = home[1] + np.cumsum(across[1]) * DT_S
     keep = slice(0, samples * RATE_HZ)
