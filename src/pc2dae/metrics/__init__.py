@@ -1,0 +1,19 @@
+"""Scores: `blind` needs no truth, `reference` does, `score` gives all of one estimate as a tidy table."""
+
+from pc2dae.metrics.compare import Difference, paired_difference
+from pc2dae.metrics.injection import LEVELS, inject, scales
+from pc2dae.metrics.score import ALL, RATIO, leakage_scores, pair_scores, score, with_means
+
+__all__ = [
+    "ALL",
+    "LEVELS",
+    "RATIO",
+    "Difference",
+    "inject",
+    "leakage_scores",
+    "pair_scores",
+    "paired_difference",
+    "scales",
+    "score",
+    "with_means",
+]

@@ -1,0 +1,97 @@
+"""Metrics that need no truth: functions on (channel, time) arrays that give one value per channel.
+
+None of them knows damage from denoising: a constant scores 100 % on the first two. Read them beside `reference.py`.
+Input and output are compared at observed samples; a sensor slower than the grid is scored on its own clock.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.ndimage import median_filter
+from scipy.signal import welch
+
+Values = NDArray[np.floating[Any]]
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+_SEGMENT = 256  # samples of a Welch segment
+_SHORTEST = 32  # samples of the shortest gap-free piece a spectrum is taken of
+
+
+def smoothness(output: Values, input: Values, valid: Mask) -> Array:
+    """100·(1 − TV(output)/TV(input)) [%], TV = Σ|y(t+1) − y(t)| over successive observations."""
+    return _percent(_each(_variation, output, valid), _each(_variation, input, valid))
+
+
+def hf_reduction(output: Values, input: Values, valid: Mask) -> Array:
+    """100·(1 − P(output)/P(input)) [%], P the power above a quarter of Nyquist: Welch, Hann, 256, gap-free pieces."""
+    return _percent(_each(_fast_power, output, valid), _each(_fast_power, input, valid))
+
+
+def negatives(output: Values, valid: Mask) -> Array:
+    """Share of output values below 0 or not finite [%]; NaN for a channel of which nothing was observed."""
+    bad = 100.0 * np.mean(~(np.asarray(output) >= 0) | ~np.isfinite(output), axis=-1)
+    return np.where(valid.any(axis=-1), bad, np.nan)
+
+
+def mean_10s_change(output: Values, input: Values, valid: Mask, sigma: Values, *, block: int = 10) -> Array:
+    """How far 10-s means moved, root mean square over blocks, in standard errors σ/√n of the mean of n observations."""
+    size = output.shape[-1] // block * block
+    shape = (len(output), -1, block)
+    ok = (valid & np.isfinite(input) & np.isfinite(output))[:, :size].reshape(shape)
+    moved = np.where(ok, (np.asarray(output) - input)[:, :size].reshape(shape), 0.0).sum(axis=-1)
+    count = ok.sum(axis=-1)
+    some = (count > 0) & (np.asarray(sigma)[:, None] > 0)
+    errors = np.divide(moved, np.sqrt(np.maximum(count, 1)) * np.asarray(sigma)[:, None], where=some,
+                       out=np.zeros(count.shape))  # fmt: skip
+    total = some.sum(axis=-1)
+    mean = np.divide((errors**2).sum(axis=-1), total, where=total > 0, out=np.full(total.shape, np.nan))
+    return np.asarray(np.sqrt(mean))
+
+
+def pair_agreement(output: Values, input: Values, partner: Values, valid: Mask, *, slow: int = 301) -> float:
+    """RMS difference of one sensor to its raw duplicate, after denoising over before; (time,) each.
+
+    `output` must come from an input without the partner, whose noise is then independent of it: 1 is no gain, √½ all
+    there is for equal noises, and smearing a plume costs. Their slow difference (median of 300 samples) is removed.
+    """
+    ok = valid & np.isfinite(output) & np.isfinite(input) & np.isfinite(partner)
+    if np.count_nonzero(ok) < 3:
+        return float("nan")
+    after, before = (np.asarray(x, np.float64)[ok] - np.asarray(partner, np.float64)[ok] for x in (output, input))
+    offset = median_filter(before, size=min(slow, len(before)), mode="nearest")
+    spread = float(np.sqrt(np.mean((before - offset) ** 2)))
+    return float(np.sqrt(np.mean((after - offset) ** 2))) / spread if spread > 0 else float("nan")
+
+
+def _percent(after: Array, before: Array) -> Array:
+    """100·(1 − after/before), NaN where there was nothing before."""
+    share = np.divide(after, before, where=before > 0, out=np.full(before.shape, np.nan))
+    return np.asarray(100.0 * (1.0 - share))
+
+
+def _each(measure: Any, values: Values, valid: Mask) -> Array:
+    return np.array([measure(np.asarray(row, np.float64), ok) for row, ok in zip(values, valid, strict=True)])
+
+
+def _variation(x: Array, ok: Mask) -> float:
+    return float(np.abs(np.diff(x[ok])).sum()) if np.count_nonzero(ok) > 1 else np.nan
+
+
+def _fast_power(x: Array, ok: Mask) -> float:
+    """Power per sample above a quarter of the Nyquist frequency of the sensor's own clock."""
+    at = np.flatnonzero(ok & np.isfinite(x))
+    if len(at) < _SHORTEST:
+        return np.nan
+    stride = int(np.median(np.diff(at)))
+    pieces = [p for p in np.split(at, np.flatnonzero(np.diff(at) > stride) + 1) if len(p) >= min(_SHORTEST, len(at))]
+    power, weight = 0.0, 0
+    for piece in pieces:
+        frequency, density = welch(x[piece], nperseg=min(_SEGMENT, len(piece)), window="hann", detrend="constant")
+        fast = frequency > 0.125  # cycles per sample: Nyquist/4
+        power += len(piece) * float(density[fast].sum() * (frequency[1] - frequency[0]))
+        weight += len(piece)
+    return power / weight if weight else np.nan

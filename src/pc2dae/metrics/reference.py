@@ -1,0 +1,166 @@
+"""Metrics against truth: functions on (channel, time) arrays that give one value per channel.
+
+Truth is max(response, bound): what the channel would read without random noise. σ is the noise of the raw record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from pc2dae.plumes import background, find_encounters, half_rise, in_plume, threshold
+
+Values = NDArray[np.floating[Any]]
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+_LEAST_SNR = 5.0  # of a true peak whose height and excess are scored
+_Z90 = 1.645
+_AROUND = 5  # samples before and after an encounter that belong to its integral
+
+
+def mae_improvement(output: Values, input: Values, truth: Values, valid: Mask) -> Array:
+    """100·(1 − MAE(output)/MAE(input)) [%] over observed samples."""
+    after, before = (_mean(np.abs(np.asarray(x) - truth), valid) for x in (output, input))
+    share = np.divide(after, before, where=before > 0, out=np.full(before.shape, np.nan))
+    return np.asarray(100.0 * (1.0 - share))
+
+
+def snr_improvement(output: Values, input: Values, truth: Values, valid: Mask) -> Array:
+    """10·log10(MSE(input)/MSE(output)) [dB] over observed samples; the truth itself scores infinity, given as NaN."""
+    after, before = (_mean((np.asarray(x) - truth) ** 2, valid) for x in (output, input))
+    ratio = np.divide(before, after, where=(after > 0) & (before > 0), out=np.full(before.shape, np.nan))
+    return np.asarray(10.0 * np.log10(ratio))
+
+
+def plume_scores(value: Values, unbounded: Values, truth: Values, sigma: Values) -> dict[str, Array]:
+    """What happened to the plumes of each channel, at the encounters of the truth.
+
+    `encounters`, and of them `missed`; `false` ones (none of the truth's overlaps); over true peaks of SNR ≥ 5:
+    `peak_bias` mean error of the height [%], `edge_error` mean |shift| of the half-rise [samples], `excess_error`
+    mean |error| of the integral [%], from the unbounded estimate; `background_bias` mean error outside plumes [σ].
+    """
+    level, limit = background(truth, sigma), threshold(truth, sigma)
+    rises, sums = (np.asarray(x, np.float64) - background(x, sigma) for x in (value, unbounded))
+    clean = ~in_plume(np.asarray(truth, np.float64) - level, limit[:, None]) & np.isfinite(truth)
+    bias = _mean(np.asarray(value, np.float64) - truth, clean)
+    scale = np.where(np.asarray(sigma) > 0, sigma, np.nan)
+    rows = [
+        _plumes(truth[c] - level[c], rises[c], sums[c], float(limit[c]), float(scale[c])) for c in range(len(truth))
+    ]
+    scores = {name: np.array([row[name] for row in rows], np.float64) for name in rows[0]}
+    return scores | {"background_bias": bias / scale}
+
+
+def _plumes(true: Array, rise: Array, total: Array, limit: float, sigma: float) -> dict[str, float]:
+    if not np.isfinite(true).any():
+        return dict.fromkeys(("encounters", "missed", "false", "peak_bias", "edge_error", "excess_error"), np.nan)
+    real = find_encounters(true, limit)
+    found = find_encounters(rise, limit)
+    strong = [e for e in real if e.peak >= _LEAST_SNR * sigma]
+    parts = [slice(e.start, e.stop) for e in strong]
+    wide = [slice(max(e.start - _AROUND, 0), e.stop + _AROUND) for e in strong]
+    with_data = [np.isfinite(rise[p]).all() for p in wide]
+    heights = [100 * (rise[p].max() / true[p].max() - 1) for p, ok in zip(parts, with_data, strict=True) if ok]
+    edges = [_edge(rise, e) - half_rise(true, e) for e, ok in zip(strong, with_data, strict=True) if ok]
+    sums = [100 * abs(total[p].sum() / true[p].sum() - 1) for p, ok in zip(wide, with_data, strict=True) if ok]
+    return {
+        "encounters": len(real),
+        "missed": sum(not any(f.start < e.stop and e.start < f.stop for f in found) for e in real),
+        "false": sum(not any(f.start < e.stop and e.start < f.stop for e in real) for f in found),
+        "peak_bias": _average(heights),
+        "edge_error": _average(np.abs(edges)),
+        "excess_error": _average(sums),
+    }
+
+
+def _edge(excess: Array, encounter: Any) -> float:
+    """The half-rise of the estimate within a true encounter: towards its own peak there."""
+    peak_at = encounter.start + int(np.argmax(excess[encounter.start : encounter.stop]))
+    first = max(encounter.start - _AROUND, 0)
+    return half_rise(excess, type(encounter)(first, encounter.stop, peak_at, float(excess[peak_at])))
+
+
+def interval_scores(
+    value: Values, unbounded: Values, spread: Values, truth: Values, sigma: Values, bound: Values
+) -> dict[str, Array]:
+    """How honest a stated uncertainty `spread` is: `coverage_90` [%] overall, in plumes and in background; width; CRPS.
+
+    The interval is value ± 1.645·spread cut at the bound; `width_90` and `crps` in σ of the raw noise. The score is
+    that of a normal law around the unbounded estimate whose part below the bound lies on it (Gneiting & Raftery 2007,
+    doi:10.1198/016214506000001437).
+    """
+    low = np.maximum(value - _Z90 * spread, np.asarray(bound)[:, None])
+    high = np.maximum(value + _Z90 * spread, low)
+    known = np.isfinite(truth) & np.isfinite(low) & np.isfinite(high)
+    inside = (truth >= low - 1e-9 * np.abs(low)) & (truth <= high)
+    level, limit = background(truth, sigma), threshold(truth, sigma)
+    smoky = in_plume(np.asarray(truth, np.float64) - level, limit[:, None])
+    scale = np.where(np.asarray(sigma) > 0, sigma, np.nan)
+    return {
+        "coverage_90": 100 * _mean(inside, known),
+        "coverage_90_plume": 100 * _mean(inside, known & smoky),
+        "coverage_90_background": 100 * _mean(inside, known & ~smoky),
+        "width_90": _mean(high - low, known) / scale,
+        "crps": _mean(censored_crps(truth, unbounded, spread, np.asarray(bound)[:, None]), known) / scale,
+    }
+
+
+def censored_crps(truth: Values, mean: Values, sigma: Values, bound: Values) -> Array:
+    """Continuous ranked probability score of N(mean, σ²) with its part below `bound` moved onto it; truth ≥ bound.
+
+    σ·{z(2Φ(z) − 1) + 2φ(z) − 1/√π − [lΦ(l)² + 2φ(l)Φ(l) − Φ(√2 l)/√π]}, z = (truth − mean)/σ, l = (bound − mean)/σ.
+    """
+    wide = np.maximum(np.asarray(sigma, np.float64), 1e-9 * np.abs(truth - mean) + 1e-300)
+    z = (truth - mean) / wide
+    cut = (bound - mean) / wide
+    below = cut * ndtr(cut) ** 2 + 2 * _density(cut) * ndtr(cut) - ndtr(np.sqrt(2.0) * cut) / np.sqrt(np.pi)
+    whole = z * (2 * ndtr(z) - 1) + 2 * _density(z) - 1 / np.sqrt(np.pi)
+    return np.asarray(wide * (whole - below))
+
+
+def leakage(
+    estimate: Callable[[Values], Values], values: Values, sigma: Values, *, channels: list[int] | None = None
+) -> Array:
+    """A plume put into one channel only: the largest mean movement of any other channel, in that channel's σ.
+
+    `estimate` maps values (channel, time) to a denoiser's values. The plume is 50 σ high, 10 samples wide, a third into
+    the record; movement is averaged over ± 3 widths. NaN for channels not asked for or of unknown noise.
+    """
+    size = values.shape[-1]
+    time = np.arange(size) - size // 3
+    shape = np.exp(-0.5 * (time / 10.0) ** 2)
+    near = np.abs(time) <= 30
+    before = estimate(values)
+    result = np.full(len(values), np.nan)
+    for c in range(len(values)) if channels is None else channels:
+        if not sigma[c] > 0 or len(values) < 2:
+            continue
+        changed = np.array(values, np.float64)
+        changed[c] += 50.0 * sigma[c] * shape
+        moved = np.abs(np.asarray(estimate(changed)) - before)[:, near]
+        others = np.delete(np.nanmean(np.where(np.isfinite(moved), moved, 0.0), axis=-1) / sigma, c)
+        result[c] = np.max(others[np.isfinite(others)], initial=0.0)
+    return result
+
+
+def _mean(x: Values | Mask, where: Mask) -> Array:
+    """Mean over time of the finite values of `x` where asked; NaN where there is none."""
+    some = where & np.isfinite(x)
+    count = some.sum(axis=-1)
+    total = np.where(some, x, 0.0).sum(axis=-1)
+    return np.asarray(np.divide(total, count, where=count > 0, out=np.full(count.shape, np.nan)))
+
+
+def _average(values: Any) -> float:
+    finite = np.asarray(values, np.float64)
+    finite = finite[np.isfinite(finite)]
+    return float(finite.mean()) if len(finite) else np.nan
+
+
+def _density(z: Array) -> Array:
+    return np.asarray(np.exp(-0.5 * z**2) / np.sqrt(2 * np.pi))

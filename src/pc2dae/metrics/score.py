@@ -1,0 +1,121 @@
+"""All metrics of an estimate as one tidy table: per channel, per family, overall."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pc2dae.emit import Estimate, Job
+from pc2dae.metrics import blind, reference
+from pc2dae.metrics.ratio import ratio_error
+from pc2dae.noise import noise_level
+from pc2dae.suite import Suite
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Values = NDArray[np.floating[Any]]
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+ALL = "all"  # in place of a channel's or a family's name: the mean over them
+RATIO = "ratio"  # the family that emission ratios are listed under
+
+
+def score(
+    estimate: Estimate,
+    values: Values,
+    valid: Mask,
+    suite: Suite,
+    *,
+    truth: Values | None = None,
+    sigma: Values | None = None,
+) -> pd.DataFrame:
+    """Columns channel, family, metric, value; a family's mean has channel "all", the mean of families family "all" too.
+
+    `estimate` and the raw `values` are in the order of `suite.names`; `truth` is the noise-free response, cut here at
+    the channels' bounds; `sigma` the raw noise, measured on `values` if not given.
+    """
+    seen = valid & np.isfinite(values)
+    noise = noise_level(values, seen).sigma if sigma is None else np.asarray(sigma, np.float64)
+    table = _blind(estimate, values, seen, noise)
+    if truth is not None:
+        table |= _reference(estimate, values, seen, noise, truth, suite)
+    rows = [
+        (name, suite.family_of(name), metric, float(value))
+        for metric, column in table.items()
+        for name, value in zip(suite.names, column, strict=True)
+    ]
+    if truth is not None:
+        bound = np.array([[c.lower_bound] for c in suite.channels])
+        errors = ratio_error(estimate.unbounded, np.maximum(truth, bound), noise, suite)
+        rows += [(name, RATIO, "ratio_error", value) for name, value in errors.items()]
+    return with_means(rows)
+
+
+def pair_scores(job: Job, values: Values, environment: Values, valid: Mask, suite: Suite) -> pd.DataFrame:
+    """`pair_agreement` of every sensor that has a duplicate: the denoiser runs again with the duplicate withheld."""
+    rows = []
+    for pair in suite.duplicates():
+        for name, other in (pair, pair[::-1]):
+            own, partner = suite.names.index(name), suite.names.index(other)
+            visible = valid.copy()
+            visible[partner] = False
+            output = job(np.where(visible, values, np.nan), environment, visible).value[own]
+            both = valid[own] & valid[partner]
+            rows.append((name, suite.family_of(name), "pair_agreement",
+                         blind.pair_agreement(output, values[own], values[partner], both)))  # fmt: skip
+    return with_means(rows)
+
+
+def leakage_scores(
+    job: Job, values: Values, environment: Values, valid: Mask, suite: Suite, *, channels: list[str] | None = None
+) -> pd.DataFrame:
+    """`leakage` out of each channel (or of `channels` alone): one run of the denoiser for each."""
+    sigma = noise_level(values, valid).sigma
+    asked = [suite.names.index(name) for name in (suite.names if channels is None else channels)]
+    moved = reference.leakage(lambda x: job(x, environment, valid).value, values, sigma, channels=asked)
+    return with_means([(n, suite.family_of(n), "leakage", float(moved[suite.names.index(n)])) for n in suite.names])
+
+
+def with_means(rows: list[tuple[str, str, str, float]]) -> pd.DataFrame:
+    """The rows, then the mean of each family, then the mean of families; NaN is left out of means."""
+    import pandas as pd
+
+    table = pd.DataFrame(rows, columns=["channel", "family", "metric", "value"])
+    if table.empty:
+        return table
+    families = table.groupby(["family", "metric"], sort=False)["value"].mean().reset_index()
+    families.insert(0, "channel", ALL)
+    overall = families.groupby("metric", sort=False)["value"].mean().reset_index()
+    overall.insert(0, "channel", ALL)
+    overall.insert(1, "family", ALL)
+    return pd.concat([table, families, overall], ignore_index=True)
+
+
+def _blind(estimate: Estimate, values: Values, seen: Mask, sigma: Values) -> dict[str, Array]:
+    out = estimate.value
+    return {
+        "smoothness": blind.smoothness(out, values, seen),
+        "hf_reduction": blind.hf_reduction(out, values, seen),
+        "negatives": blind.negatives(out, seen),
+        "mean_10s_change": blind.mean_10s_change(out, values, seen, sigma),
+    }
+
+
+def _reference(
+    estimate: Estimate, values: Values, seen: Mask, sigma: Values, response: Values, suite: Suite
+) -> dict[str, Array]:
+    bound = np.array([c.lower_bound for c in suite.channels])
+    truth = np.maximum(response, bound[:, None])
+    out = estimate.value
+    table = {
+        "mae_improvement": reference.mae_improvement(out, values, truth, seen),
+        "snr_improvement": reference.snr_improvement(out, values, truth, seen),
+    } | reference.plume_scores(out, estimate.unbounded, truth, sigma)
+    table["edge_error"] = table["edge_error"] / suite.rate_hz
+    if estimate.sigma is not None:
+        table |= reference.interval_scores(out, estimate.unbounded, estimate.sigma, truth, sigma, bound)
+    return table
