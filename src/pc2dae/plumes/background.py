@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ Values = NDArray[np.floating[Any]]
 
 _WINDOW = 301  # samples the background is averaged over: minutes, longer than a crossing and shorter than drift
 _BLOCK = 30  # samples of one quantile in the first guess
-_FIRST_QUANTILE = 25.0  # %: below most smoke, above most noise
+_FIRST_QUANTILE = 0.25  # below most smoke, above most noise
 _FIRST_WINDOWS = 3  # the first guess looks this much further: a stay in smoke can outlast a window
 _ROUNDS = 5  # by then no sample changes sides
 
@@ -58,20 +57,22 @@ def in_plume(excess: Array, limit: Array, *, shortest: int = SHORTEST) -> NDArra
 
 
 def _quantiles(x: Array, window: int) -> Array:
-    """A low quantile in blocks, the lowest quarter of the blocks within the window, joined by straight lines."""
-    count = max(x.shape[-1] // _BLOCK, 1)
-    edges = np.linspace(0, x.shape[-1], count + 1).astype(int)
-    low = np.stack(
-        [np.nanpercentile(_seen(x[:, a:b]), _FIRST_QUANTILE, axis=-1) for a, b in pairwise(edges)],
-        -1,
-    )
+    """A low quantile in blocks, the low quantile of the blocks within the window, joined by straight lines."""
+    size = x.shape[-1]
+    blocks = np.pad(x, ((0, 0), (0, -size % _BLOCK)), constant_values=np.nan).reshape(len(x), -1, _BLOCK)
     reach = max(window // (2 * _BLOCK), 1)
-    padded = np.pad(low, ((0, 0), (reach, reach)), constant_values=np.nan)
-    around = np.lib.stride_tricks.sliding_window_view(padded, 2 * reach + 1, axis=-1)
-    level = np.nanpercentile(_seen(around), _FIRST_QUANTILE, axis=-1)
-    centres = (edges[:-1] + edges[1:] - 1) / 2
-    steps = np.arange(float(x.shape[-1]))
+    low = np.pad(_low_quantile(blocks), ((0, 0), (reach, reach)), constant_values=np.nan)
+    level = _low_quantile(np.lib.stride_tricks.sliding_window_view(low, 2 * reach + 1, axis=-1))
+    centres = np.minimum(np.arange(blocks.shape[1]) * _BLOCK + (_BLOCK - 1) / 2, size - 1.0)
+    steps = np.arange(float(size))
     return np.stack([_joined(steps, centres, row) for row in level])
+
+
+def _low_quantile(x: Array) -> Array:
+    """The lowest quarter's end along the last axis, of what is finite; NaN of nothing."""
+    ordered = np.sort(np.where(np.isfinite(x), x, np.nan), axis=-1)  # NaN goes last
+    rank = (_FIRST_QUANTILE * np.maximum(np.isfinite(x).sum(axis=-1, keepdims=True) - 1, 0)).astype(int)
+    return np.take_along_axis(ordered, rank, axis=-1)[..., 0]
 
 
 def _running_mean(x: Array, weight: NDArray[np.bool_], window: int, *, fallback: Array) -> Array:
