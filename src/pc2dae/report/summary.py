@@ -1,0 +1,189 @@
+"""What a flight is, in words and in a few figures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+
+from pc2dae.flight.schema import BELOW_BOUND, FLAGS, observed
+from pc2dae.noise import noise_level
+from pc2dae.report.panels import flag_counts
+from pc2dae.report.words import Row, Step, Table, Tile, duration, number, percent, units
+from pc2dae.suite import Channel, Suite
+
+OFFSET_SHARE = 0.2  # of a flight flagged below_bound: then it is the sensor's zero, not its noise
+_ATTRIBUTES = {
+    "pc2dae_model": "model",
+    "pc2dae_model_sha256": "model's SHA-256",
+    "pc2dae_strength": "strength",
+    "pc2dae_left_raw": "left as logged",
+    "id": "flight",
+    "level": "level",
+    "clock_offset_s": "clock offsets applied [s]",
+}
+
+
+@dataclass(frozen=True)
+class ChannelFacts:
+    """What the page says about one channel beside its panel."""
+
+    name: str
+    long_name: str
+    units: str
+    summary: str
+    denoised: bool
+    noise: float  # one sigma, of the record as logged
+    uncertainty: float  # one sigma, of the estimate; median
+    below: float  # share of logged values under the bound
+    below_after: float
+    observed: float  # share
+    flags: dict[str, int]
+
+
+def as_measured(flight: xr.Dataset) -> xr.Dataset:
+    """A denoised flight with its channels as they went into the denoiser."""
+    raw = {str(n).removesuffix("_raw"): flight[n].variable for n in flight.data_vars if str(n).endswith("_raw")}
+    return flight.assign(raw)
+
+
+def channel_facts(flight: xr.Dataset, channel: Channel) -> ChannelFacts:
+    """The facts of one channel, before and after."""
+    name = channel.name
+    denoised = f"{name}_raw" in flight
+    raw = flight[f"{name}_raw" if denoised else name].values.astype(np.float64)
+    seen = observed(flight, name) & np.isfinite(raw)
+    noise = float(noise_level(raw[None], seen[None]).sigma[0])
+    spread = flight[f"{name}_uncertainty"].values if f"{name}_uncertainty" in flight else np.array([np.nan])
+    uncertainty = float(np.nanmedian(spread)) if np.isfinite(spread).any() else np.nan
+    below, after = (_share_below(x[seen], channel.lower_bound) for x in (raw, flight[name].values))
+    unit = units(channel.units)
+    summary = "nothing measured" if not seen.any() else f"noise σ {number(noise, 2)}"
+    if np.isfinite(uncertainty):
+        summary += f" → {number(uncertainty, 2)} {unit}"
+    elif seen.any():
+        summary += f" {unit}"
+    if denoised and below > 0:
+        summary += f" · below bound {percent(below, 0)} → {percent(after, 0)}"
+    if denoised and np.mean((flight[f"qc_{name}"].values & BELOW_BOUND) != 0) > OFFSET_SHARE:
+        summary += " · its zero lies below the bound"
+    return ChannelFacts(
+        name,
+        channel.long_name or "",
+        unit,
+        summary,
+        denoised,
+        noise,
+        uncertainty,
+        below,
+        after if denoised else np.nan,
+        float(np.mean(seen)),
+        flag_counts(flight[f"qc_{name}"].values),
+    )
+
+
+def _share_below(values: NDArray[np.float64], bound: float) -> float:
+    return float(np.mean(values < bound)) if len(values) else np.nan
+
+
+def title(flight: xr.Dataset) -> str:
+    """The flight's name and day."""
+    day = str(np.datetime_as_string(flight["time"].values[0], unit="D"))
+    return f"{str(flight.attrs.get('id', 'flight')).replace('_', ' ')}, {day}"
+
+
+def lead(flight: xr.Dataset, suite: Suite, facts: list[ChannelFacts], plumes: int) -> str:
+    """The flight in two or three sentences."""
+    time = flight["time"].values
+    length = duration(float((time[-1] - time[0]) / np.timedelta64(1, "s")) + 1 / suite.rate_hz)
+    begin, end = (str(np.datetime_as_string(t, unit="m"))[11:] for t in (time[0], time[-1]))
+    text = f"{length} in the air from {begin} to {end} UTC with the suite {suite.name}: {len(suite.names)} channels"
+    text += f" in {len(suite.family)} families." if len(suite.family) > 1 else "."
+    if plumes:
+        text += f" {plumes} plume encounter{'s' if plumes > 1 else ''}."
+    done = [f for f in facts if f.denoised]
+    if done:
+        below, after = (float(np.nanmean([getattr(f, key) for f in done])) for key in ("below", "below_after"))
+        text += f" {len(done)} channels were denoised with {flight.attrs.get('pc2dae_model', 'a model')};"
+        text += f" values below the physical bound went from {percent(below)} to {percent(after)}."
+    return text
+
+
+def tiles(flight: xr.Dataset, suite: Suite, facts: list[ChannelFacts], plumes: int) -> list[Tile]:
+    """The few figures worth large type."""
+    time = flight["time"].values
+    shown = [Tile(duration(float((time[-1] - time[0]) / np.timedelta64(1, "s")) + 1 / suite.rate_hz), "in the air")]
+    shown.append(Tile(str(plumes), "plume encounters"))
+    done = [f for f in facts if f.denoised]
+    if done:
+        shown.append(Tile(f"{len(done)} of {len(facts)}", "channels denoised"))
+        gain = [f.noise / f.uncertainty for f in done if f.uncertainty > 0 and f.noise > 0]
+        if gain:
+            shown.append(Tile(f"{np.median(gain):.1f} ×", "less noise, median channel"))
+        below = float(np.nanmean([f.below for f in done]))
+        shown.append(Tile(percent(below), "of logged values below the bound"))
+    if "ground_speed" in flight and np.isfinite(flight["ground_speed"].values).any():
+        shown.append(Tile(f"{np.nanmean(flight['ground_speed'].values):.1f} m/s", "mean speed"))
+    if "altitude" in flight and np.isfinite(flight["altitude"].values).any():
+        shown.append(Tile(f"{np.ptp(_finite(flight['altitude'].values)):.0f} m", "climbed"))
+    if "air_temperature" in flight and np.isfinite(flight["air_temperature"].values).any():
+        low, high = np.quantile(_finite(flight["air_temperature"].values), [0.01, 0.99])
+        shown.append(Tile(f"{low:.0f}–{high:.0f} °C", "air temperature"))
+    return shown
+
+
+def _finite(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    return values[np.isfinite(values)]
+
+
+def quality_table(facts: list[ChannelFacts]) -> Table:
+    """Channel by channel: noise, what lies below the bound, how much was observed, every flag."""
+    used = [name.replace("_", " ") for name in FLAGS if any(name.replace("_", " ") in f.flags for f in facts)]
+    head = ["channel", "unit", "noise σ", "uncertainty σ", "below bound", "after", "observed", *used]
+    rows = [
+        Row([f.name, f.units, number(f.noise, 2), number(f.uncertainty, 2), percent(f.below), percent(f.below_after),
+             percent(f.observed), *(f"{f.flags[name]:,}" if name in f.flags else "" for name in used)])
+        for f in facts
+    ]  # fmt: skip
+    note = "noise σ: of the record as logged, read from its quiet stretches; uncertainty σ: the estimate's own, median."
+    return Table(head, rows, frozenset({0, 1}), note=note + " Flags in samples.")
+
+
+def suite_table(suite: Suite) -> Table:
+    """The suite as this flight was read with it."""
+    head = ["channel", "family", "unit", "bound", "valid from", "to", "detection", "t90 [s]", "source"]
+    rows = [
+        Row([c.name, suite.family_of(c.name), units(c.units), number(c.lower_bound), *(
+            number(v) if v is not None else "–" for v in (c.valid_min, c.valid_max, c.detection_limit, c.t90_s)),
+            suite.sources.get(c.name, c.column or c.name)])
+        for c in suite.channels
+    ]  # fmt: skip
+    return Table(head, rows, frozenset({0, 1, 2, 8}))
+
+
+def history(flight: xr.Dataset) -> list[Step]:
+    """Each stage's line of the flight's history."""
+    steps = []
+    for text in str(flight.attrs.get("history", "")).splitlines():
+        first, _, rest = text.partition(" ")
+        is_stamp = len(first) == 20 and first.endswith("Z")
+        steps.append(Step(rest, first.replace("T", " ")) if is_stamp else Step(text))
+    return steps
+
+
+def provenance(flight: xr.Dataset) -> list[tuple[str, str]]:
+    """Which model, which software, which clocks."""
+    from pc2dae import __version__
+
+    known = [
+        (label, str(flight.attrs[key])) for key, label in _ATTRIBUTES.items() if flight.attrs.get(key) not in (None, "")
+    ]
+    return [*known, ("pc2dae", __version__)]
+
+
+def encounters_of(encounters: pd.DataFrame, channel: str) -> pd.DataFrame:
+    """The plume encounters of one channel."""
+    return encounters[encounters["channel"] == channel]
