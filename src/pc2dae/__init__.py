@@ -10,17 +10,20 @@ from pc2dae.errors import Pc2daeError
 
 if TYPE_CHECKING:
     from pc2dae.models import load_model
-    from pc2dae.pipeline import denoise, fit
+    from pc2dae.pipeline import denoise, fit, ingest, open_flight
     from pc2dae.suite import load_suite
 
 __version__ = version("pc2dae")
 _LAZY = {
     "denoise": "pc2dae.pipeline",
+    "evaluate": "pc2dae.pipeline",
     "fit": "pc2dae.pipeline",
+    "ingest": "pc2dae.pipeline",
     "load_model": "pc2dae.models",
     "load_suite": "pc2dae.suite",
+    "open_flight": "pc2dae.pipeline",
 }
-__all__ = ["Pc2daeError", "__version__", "denoise", "fit", "load_model", "load_suite"]
+__all__ = ["Pc2daeError", "__version__", "denoise", "evaluate", "fit", "ingest", "load_model", "load_suite", "open_flight"]
 
 
 def __getattr__(name: str) -> Any:

@@ -8,8 +8,14 @@ from typing import NoReturn
 import typer
 
 # Importing a file adds its commands; the order is the order of `pc2dae --help`.
+from pc2dae.cli import denoise as _denoise  # noqa: F401
+from pc2dae.cli import evaluate as _evaluate  # noqa: F401
+from pc2dae.cli import export as _export  # noqa: F401
 from pc2dae.cli import ingest as _ingest  # noqa: F401
+from pc2dae.cli import inspect as _inspect  # noqa: F401
+from pc2dae.cli import plumes as _plumes  # noqa: F401
 from pc2dae.cli import simulate as _simulate  # noqa: F401
+from pc2dae.cli import train as _train  # noqa: F401
 from pc2dae.cli.app import app
 
 __all__ = ["app", "main"]
@@ -56,7 +62,7 @@ def _explained(error: Exception) -> tuple[str, int]:
         return f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error), 2
     if isinstance(error, MemoryError):
         return "not enough memory; use a shorter record or another machine", 2
-    return f"a mistake in pc2dae itself, {type(error).__name__}: {error}; run it again with --debug and report that", 1
+    return f"a mistake in pc2dae itself, {type(error).__name__}: {error}; run again with --debug and report it", 1
 
 
 def _refuse(line: str, *, code: int) -> NoReturn:

@@ -1,0 +1,98 @@
+"""`pc2dae denoise`: noisy flights in, clean ones out."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from pc2dae.cli.app import app
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from rich.progress import Progress, TaskID
+
+
+@app.command()
+def denoise(
+    inputs: list[Path] = typer.Argument(..., metavar="INPUT...", help="Flights (.nc), plain CSVs or folders of logs."),
+    out: Path = typer.Option(
+        ..., "-o", "--out", help="The clean flight: .nc, .csv, .ict, .zarr; a folder for several."
+    ),
+    model: str = typer.Option(
+        "adaptive", help="adaptive, lean, wide, a trained MODEL, an .onnx file, or a filter's name."
+    ),
+    suite: str | None = typer.Option(None, help="Suite of a plain CSV: a TOML file or a preset."),
+    zone: str | None = typer.Option(
+        None, help='Time zone of stamps that carry none: "UTC", "-05:00", "America/Regina".'
+    ),
+    strength: float = typer.Option(1.0, help="0 keeps the raw data, 1 is the model's answer, between is a blend."),
+    profile: str = typer.Option("flight", help="flight: noise level of the whole flight; live: as a stream would."),
+) -> None:
+    """Denoise flights: clean values at or above each channel's bound, raw values and flags kept beside them.
+
+    Example: pc2dae denoise flight_001.nc -o clean.nc
+    """
+    import time
+
+    from rich.console import Console
+    from rich.progress import Progress
+
+    import pc2dae
+    from pc2dae.flight.store import write_flight
+
+    targets = _targets(inputs, out)
+    for source, target in zip(inputs, targets, strict=True):
+        flight = pc2dae.open_flight(source, suite=suite, zone=zone)
+        begun = time.perf_counter()
+        with Progress(console=Console(stderr=True), transient=True) as progress:
+            told = partial(_update, progress, progress.add_task(f"denoising {source.name}", total=flight.sizes["time"]))
+            clean = pc2dae.denoise(flight, model=model, strength=strength, profile=profile, progress=told)
+        seconds = time.perf_counter() - begun
+        write_flight(clean, target)
+        _tell(clean, source, target, seconds)
+    typer.echo(f"next: pc2dae report {targets[0] if len(targets) == 1 else out} -o report.html")
+
+
+def _update(progress: Progress, task: TaskID, done: int, total: int) -> None:
+    progress.update(task, completed=done)
+
+
+def _targets(inputs: list[Path], out: Path) -> list[Path]:
+    """Where each input's answer goes: `out` itself for one, a file of the same stem inside it for several."""
+    from pc2dae.errors import Pc2daeError
+
+    if len(inputs) == 1 and out.suffix:
+        return [out]
+    if out.suffix or out.is_file():
+        raise Pc2daeError(f"{len(inputs)} inputs cannot go into one file {out}", hint="name a folder: -o clean/")
+    targets = [out / f"{path.stem}{'.csv' if path.suffix.lower() == '.csv' else '.nc'}" for path in inputs]
+    if len(set(targets)) < len(targets):
+        twice = next(t.name for t in targets if targets.count(t) > 1)
+        raise Pc2daeError(f"two inputs would both become {twice}", hint="denoise them into different folders")
+    return targets
+
+
+def _tell(clean: xr.Dataset, source: Path, target: Path, seconds: float) -> None:
+    """Three lines: what was done, what it did to negative values, what was left alone and where the answer is."""
+    import numpy as np
+
+    from pc2dae.flight.schema import suite_of
+
+    suite = suite_of(clean)
+    names = [name for name in suite.names if f"{name}_raw" in clean]
+    shares = []
+    for suffix in ("_raw", ""):
+        columns = [(clean[f"{name}{suffix}"].values, suite[name].lower_bound) for name in names]
+        shares.append(np.mean([100 * np.mean(x[np.isfinite(x)] < bound) for x, bound in columns]))
+    families = sorted({suite.family_of(name) for name in names})
+    strength = "" if clean.attrs["pc2dae_strength"] == 1 else f", strength {clean.attrs['pc2dae_strength']:g}"
+    typer.echo(
+        f"{source.name}: {len(names)} channels of {', '.join(families)}, {clean.sizes['time']:,} samples"
+        f" in {seconds:.1f} s with {clean.attrs['pc2dae_model']}{strength}"
+    )
+    typer.echo(f"below the bound: {shares[0]:.1f} % of values before, {shares[1]:.1f} % after")
+    left = clean.attrs["pc2dae_left_raw"]
+    typer.echo(f"written: {target}" + ("" if left == "none" else f"; left raw: {left}"))

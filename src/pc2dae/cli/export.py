@@ -1,0 +1,25 @@
+"""`pc2dae export`: a trained model as one ONNX file for the drone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from pc2dae.cli.app import app
+
+
+@app.command()
+def export(
+    model: Path = typer.Argument(..., metavar="MODEL", help="The folder of a training run."),
+    out: Path = typer.Option(..., "-o", "--out", help="The ONNX file; its card goes beside it."),
+    int8: bool = typer.Option(False, "--int8", help="8-bit weights, if they cost less than 1 % of the scale."),
+) -> None:
+    """Write a trained model as ONNX, verified against torch; it runs with numpy and onnxruntime alone.
+
+    Example: pc2dae export mymodel -o mymodel.onnx
+    """
+    from pc2dae.training.export import export_checkpoint
+
+    typer.echo(f"{out}: {export_checkpoint(model, out, int8=int8)}")
+    typer.echo(f"next: pc2dae denoise flight.nc -o clean.nc --model {out}")
