@@ -1,0 +1,74 @@
+"""What the pages promise is what the code does."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import pc2dae
+from pc2dae.flight.schema import FLAGS, INDETERMINATE
+from pc2dae.suite import parse_suite
+
+ROOT = Path(__file__).parents[1]
+
+
+def text_of(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def test_the_nomenclature_lists_every_flag() -> None:
+    page = text_of("docs/nomenclature.md")
+    for name, bit in FLAGS.items():
+        assert f"| {bit} | `{name}` | {'Indeterminate' if bit & INDETERMINATE else 'Bad'} |" in page
+
+
+def test_contributing_is_short_enough_to_be_read() -> None:
+    assert len(text_of("CONTRIBUTING.md").splitlines()) < 80
+
+
+def test_the_ten_line_reader_of_contributing_reads(tmp_path: Path) -> None:
+    from pc2dae.flight.stream import Stream
+    from pc2dae.logs.files import LogFile, head_lines
+    from pc2dae.logs.reader import Column, Declared, Head, named, stream_of
+    from pc2dae.logs.table import read_table
+    from pc2dae.suite import Channel, Suite
+
+    match = re.search(r"```python\n(.*?)```", text_of("CONTRIBUTING.md"), re.DOTALL)
+    assert match is not None
+    reader: dict[str, Any] = {
+        "Stream": Stream, "LogFile": LogFile, "Column": Column, "Declared": Declared, "Head": Head, "named": named,
+        "stream_of": stream_of, "read_table": read_table, "Channel": Channel, "Suite": Suite,
+    }  # fmt: skip
+    exec(match[1], reader)
+    path = tmp_path / "log.csv"
+    path.write_text(
+        "Ozone Monitor 12\nDate,Ozone (ppb),Cell Temp\n2025-10-01T12:00:00,31.5,40\n2025-10-01T12:00:01,-0.5,41\n"
+    )
+    file = LogFile(path)
+    head = Head(file.head(), head_lines(file))
+    assert reader["recognises"](head)
+    (stream,) = reader["read"](file, head, zone="-06:00", suite=None)
+    assert stream.columns["o3"].tolist() == [31.5, -0.5]
+    assert stream.units == {"o3": "ppb", "cell_temperature": "degC"}
+    assert stream.time[0] == np.datetime64("2025-10-01T18:00:00")
+
+
+def test_the_example_suite_is_a_suite() -> None:
+    match = re.search(r"```toml\n(name = .*?)```", text_of("docs/suite.md"), re.DOTALL)
+    assert match is not None
+    assert parse_suite(match[1], where="docs/suite.md").names == ("co",)
+
+
+def test_the_version_is_the_same_everywhere() -> None:
+    assert f"## [{pc2dae.__version__}]" in text_of("CHANGELOG.md")
+    assert f"version: {pc2dae.__version__}" in text_of("CITATION.cff")
+
+
+def test_every_link_between_pages_leads_somewhere() -> None:
+    """mkdocs checks its own pages; these are the ones it does not see."""
+    for page in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md"):
+        for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text_of(page)):
+            assert target.startswith("https://") or (ROOT / target).exists(), f"{page}: {target}"
