@@ -10,7 +10,7 @@ from pc2dae.errors import Pc2daeError
 
 if TYPE_CHECKING:
     from pc2dae.models import load_model
-    from pc2dae.pipeline import denoise, fit, ingest, open_flight
+    from pc2dae.pipeline import denoise, evaluate, fit, ingest, open_flight
     from pc2dae.suite import load_suite
 
 __version__ = version("pc2dae")
@@ -23,7 +23,17 @@ _LAZY = {
     "load_suite": "pc2dae.suite",
     "open_flight": "pc2dae.pipeline",
 }
-__all__ = ["Pc2daeError", "__version__", "denoise", "evaluate", "fit", "ingest", "load_model", "load_suite", "open_flight"]
+__all__ = [
+    "Pc2daeError",
+    "__version__",
+    "denoise",
+    "evaluate",
+    "fit",
+    "ingest",
+    "load_model",
+    "load_suite",
+    "open_flight",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -23,6 +23,8 @@ from pc2dae.suite import Suite, load_suite
 from pc2dae.windows.arrays import arrays_of, blend, with_estimate
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from pc2dae.qc import Verdict
     from pc2dae.training.fit import Look, Settings
 
@@ -150,6 +152,31 @@ def choose_families(flight: xr.Dataset, denoiser: Denoiser) -> tuple[Suite, list
         known = {family.name for family in chosen.family}
         excluded |= {name: f"'{denoiser.name}' was not trained for it" for name in believed if name not in known}
     return chosen, [f"{name} ({reason})" for name, reason in excluded.items()]
+
+
+def evaluate(
+    clean: xr.Dataset, *, truth: xr.Dataset | None = None, model: str | Path | Denoiser | None = None
+) -> pd.DataFrame:
+    """Scores of a denoised flight as a tidy table (method, channel, family, metric, value), yardsticks beside it.
+
+    With `truth`, errors as well; with the `model` that made it, `pair_agreement` and `leakage`: it runs again.
+    """
+    import pandas as pd
+
+    from pc2dae.metrics import leakage_scores, pair_scores, score_flight
+    from pc2dae.metrics.flight import denoised_suite, raw_arrays
+
+    table = score_flight(clean, truth=truth)
+    if model is None:
+        return table
+    denoiser = load_model(model) if isinstance(model, str | Path) else model
+    suite = denoised_suite(clean)
+    values, valid = raw_arrays(clean, suite)
+    environment = arrays_of(clean, suite)[1]
+    job = denoiser.prepare(clean.assign({f"{n}": clean[f"{n}_raw"] for n in suite.names if f"{n}_raw" in clean}), suite)
+    extra = pd.concat([run(job, values, environment, valid, suite) for run in (pair_scores, leakage_scores)])
+    extra.insert(0, "method", table["method"].iloc[0])
+    return pd.concat([table, extra], ignore_index=True)
 
 
 def fit(

@@ -1,6 +1,7 @@
 """Scores: `blind` needs no truth, `reference` does, `score` gives all of one estimate as a tidy table."""
 
 from pc2dae.metrics.compare import Difference, paired_difference
+from pc2dae.metrics.flight import score_flight
 from pc2dae.metrics.injection import LEVELS, inject, scales
 from pc2dae.metrics.score import ALL, RATIO, leakage_scores, pair_scores, score, with_means
 
@@ -15,5 +16,6 @@ __all__ = [
     "paired_difference",
     "scales",
     "score",
+    "score_flight",
     "with_means",
 ]

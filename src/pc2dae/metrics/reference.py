@@ -57,7 +57,7 @@ def plume_scores(value: Values, unbounded: Values, truth: Values, sigma: Values)
 
 
 def _plumes(true: Array, rise: Array, total: Array, limit: float, sigma: float) -> dict[str, float]:
-    if not np.isfinite(true).any():
+    if not (np.isfinite(true).any() and np.isfinite(rise).any()):
         return dict.fromkeys(("encounters", "missed", "false", "peak_bias", "edge_error", "excess_error"), np.nan)
     real = find_encounters(true, limit)
     found = find_encounters(rise, limit)

@@ -1,0 +1,100 @@
+"""`pc2dae evaluate`: how good a clean flight is, with and without the truth."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from pc2dae.cli.app import app
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from rich.console import Console
+
+# Metric → what a reader is told: its unit, and in words what is good.
+WORDS = {
+    "smoothness": "smoothness, %",
+    "hf_reduction": "fast power removed, %",
+    "negatives": "negative values, %",
+    "mean_10s_change": "10-s means moved, σ of the mean",
+    "pair_agreement": "duplicate sensor, after/before",
+    "leakage": "leakage into other channels, σ",
+    "mae_improvement": "mean absolute error less, %",
+    "snr_improvement": "signal to noise gained, dB",
+    "encounters": "plume encounters per channel",
+    "missed": "of them missed",
+    "false": "false ones",
+    "peak_bias": "peak height off, %",
+    "edge_error": "plume edge off, s",
+    "excess_error": "integrated excess off, %",
+    "ratio_error": "emission ratio off, %",
+    "background_bias": "clean air off, σ",
+    "coverage_90": "inside the 90 % interval, %",
+    "coverage_90_plume": "… in plumes",
+    "coverage_90_background": "… in background",
+    "width_90": "width of the interval, σ",
+    "crps": "probability score (CRPS), σ",
+    "ambient_error": "off from the air itself, σ",
+}
+
+
+@app.command()
+def evaluate(
+    clean: Path = typer.Argument(..., help="A flight that `pc2dae denoise` wrote."),
+    truth: Path | None = typer.Option(None, help="Its truth: the .truth.nc of a simulated flight."),
+    model: str | None = typer.Option(None, help="The model that made it, to try again: duplicates withheld, leakage."),
+    as_json: bool = typer.Option(False, "--json", help="Print every value of every channel as JSON."),
+) -> None:
+    """Score a clean flight: per family and overall, beside raw, clipped and constant answers.
+
+    Example: pc2dae evaluate clean.nc --truth campaign/flight_001.truth.nc
+    """
+    from rich.console import Console
+
+    from pc2dae.flight.netcdf import read_netcdf
+    from pc2dae.flight.store import read_flight
+    from pc2dae.pipeline import evaluate as scores_of
+
+    known = None if truth is None else read_netcdf(truth)
+    scores = scores_of(read_flight(clean), truth=known, model=model)
+    if as_json:
+        typer.echo(scores.to_json(orient="records", double_precision=6))
+        return
+    console = Console()
+    _families(console, scores)
+    _methods(console, scores)
+    if truth is None:
+        typer.echo("without a truth nobody can tell cleaning from damage: pass --truth where it is known")
+    typer.echo(f"next: pc2dae plumes {clean}")
+
+
+def _families(console: Console, scores: pd.DataFrame) -> None:
+    """The flight's own answer, family by family."""
+    own = scores["method"].iloc[0]
+    means = scores[(scores.method == own) & (scores.channel == "all")]
+    families = [f for f in means.family.unique() if f not in ("all", "ratio")]
+    _show(console, means.pivot(index="metric", columns="family", values="value"), [*families, "all"], title=own)
+
+
+def _methods(console: Console, scores: pd.DataFrame) -> None:
+    """Overall means beside the yardsticks."""
+    means = scores[(scores.channel == "all") & (scores.family == "all")]
+    table = means.pivot(index="metric", columns="method", values="value")
+    _show(console, table, list(scores.method.unique()), title="mean of families, beside the yardsticks")
+
+
+def _show(console: Console, table: pd.DataFrame, columns: list[str], *, title: str) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    shown = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    shown.add_column("")
+    for name in columns:
+        shown.add_column(name, justify="right")
+    for metric, words in WORDS.items():
+        if metric in table.index:
+            row = table.loc[metric]
+            shown.add_row(words, *("" if row.get(c) is None or row[c] != row[c] else f"{row[c]:.2f}" for c in columns))
+    console.print(shown)

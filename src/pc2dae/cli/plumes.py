@@ -1,0 +1,95 @@
+"""`pc2dae plumes`: encounters with smoke, what was in it, and how sure that is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from pc2dae.cli.app import app
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from pc2dae.plumes import Survey
+
+
+@app.command()
+def plumes(
+    flight: Path = typer.Argument(..., help="A clean flight; a raw one works too, its uncertainties are larger."),
+    matched: bool = typer.Option(False, "--matched", help="Bring all species to one response time before ratios."),
+    suite: str | None = typer.Option(None, help="A suite's TOML file or a preset, for files that do not say."),
+    as_json: bool = typer.Option(False, "--json", help="Print all encounters and ratios as JSON."),
+) -> None:
+    """Find plumes: onset, end, peak and excess per channel, emission ratios and combustion efficiency with uncertainty.
+
+    Example: pc2dae plumes clean.nc --matched
+    """
+    import json
+
+    from rich.console import Console
+
+    from pc2dae.pipeline import open_flight
+    from pc2dae.plumes import survey
+
+    found = survey(open_flight(flight, suite=suite), matched=matched)
+    if as_json:
+        tables = {"encounters": found.encounters, "ratios": found.ratios}
+        text = {k: t.to_json(orient="records", date_format="iso", double_precision=8) for k, t in tables.items()}
+        typer.echo(json.dumps({key: json.loads(value) for key, value in text.items()}, indent=2))
+        return
+    console = Console()
+    _show_ratios(console, found)
+    _show_encounters(console, found)
+    typer.echo(f"next: pc2dae report {flight} -o report.html")
+
+
+def _show_ratios(console: Console, found: Survey) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    ratios = found.ratios[found.ratios.scope == "flight"]
+    if ratios.empty:
+        console.print("no emission ratio: the flight met no smoke, or lacks CO, CO₂, BC or NOₓ", highlight=False)
+        return
+    count = found.ratios.scope.nunique() - 1
+    table = Table(
+        title=f"emission ratios over {count} encounters with smoke",
+        title_justify="left",
+        box=SIMPLE_HEAD,
+        pad_edge=False,
+    )
+    for name in ("ratio", "by", "value", "± 1σ", "units"):
+        table.add_column(name, justify="right" if name in ("value", "± 1σ") else "left")
+    for row in ratios.itertuples():
+        name = str(row.ratio)
+        shown = name.upper() if name == "mce" else " / ".join(f"Δ{part.upper()}" for part in name.split("/"))
+        table.add_row(shown, str(row.method), f"{row.value:.4g}", f"{row.sigma:.2g}", str(row.units))
+    console.print(table)
+
+
+def _show_encounters(console: Console, found: Survey) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    strongest = found.encounters.loc[found.encounters.groupby("channel", sort=False)["snr"].idxmax()]
+    table = Table(
+        title="encounters, the strongest of each channel", title_justify="left", box=SIMPLE_HEAD, pad_edge=False
+    )
+    for name in ("channel", "count", "onset", "s", "peak", "SNR", "excess", "± 1σ", "units"):
+        table.add_column(name, justify="left" if name in ("channel", "onset", "units") else "right")
+    counts = found.encounters["channel"].value_counts().to_dict()
+    for row in strongest.itertuples():
+        table.add_row(
+            str(row.channel),
+            str(counts[row.channel]),
+            str(row.onset)[11:19],
+            f"{row.duration_s:.0f}",
+            f"{row.peak:.4g}",
+            f"{row.snr:.0f}",
+            f"{row.excess:.4g}",
+            f"{row.excess_sigma:.2g}",
+            f"{row.units} s",
+        )
+    console.print(table)
