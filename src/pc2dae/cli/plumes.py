@@ -74,22 +74,24 @@ def _show_encounters(console: Console, found: Survey) -> None:
     from rich.table import Table
 
     strongest = found.encounters.loc[found.encounters.groupby("channel", sort=False)["snr"].idxmax()]
-    table = Table(
-        title="encounters, the strongest of each channel", title_justify="left", box=SIMPLE_HEAD, pad_edge=False
-    )
-    for name in ("channel", "count", "onset", "s", "peak", "SNR", "excess", "± 1σ", "units"):
-        table.add_column(name, justify="left" if name in ("channel", "onset", "units") else "right")
     counts = found.encounters["channel"].value_counts().to_dict()
+    title = "encounters of each channel, and its strongest (excess: integral over background)"
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    for name in ("channel", "n", "onset", "s", "peak", "SNR", "excess × s", "± %"):
+        table.add_column(name, justify="left" if name in ("channel", "onset") else "right", no_wrap=True)
     for row in strongest.itertuples():
         table.add_row(
-            str(row.channel),
+            f"{row.channel} [dim]{row.units}[/dim]",
             str(counts[row.channel]),
             str(row.onset)[11:19],
             f"{row.duration_s:.0f}",
-            f"{row.peak:.4g}",
+            _number(row.peak),
             f"{row.snr:.0f}",
-            f"{row.excess:.4g}",
-            f"{row.excess_sigma:.2g}",
-            f"{row.units} s",
+            _number(row.excess),
+            f"{100 * row.excess_sigma / abs(row.excess):.1f}" if row.excess else "",
         )
     console.print(table)
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
