@@ -2,25 +2,30 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PIP := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
+
+# $(call need,words,packages): install Debian packages as root, or say in one line what to install.
+need = if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; \
+  then apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(2) >/dev/null; \
+  else echo "$(1)$(2); install with: sudo apt-get install$(2)"; exit 2; fi
 
 .PHONY: install system demo test check lint types layers docs clean
 
-$(BIN)/.installed: pyproject.toml constraints.txt
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "pc2dae needs Python 3.11 or newer; install python3.11 and python3.11-venv, or pass PYTHON=..."; exit 2; }
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt torch==2.13.0
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
-	@touch $@
-
 install: $(BIN)/.installed
+
+$(BIN)/.installed: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { echo "pc2dae needs Python 3.11 or newer; install it, or name it: make PYTHON=python3.12"; exit 2; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { $(call need,Python lacks its venv module:, python3-venv); }
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) torch==2.13.0
+	$(PIP) -e '.[dev]'
+	@touch $@
 
 # Browser and MQTT broker for the tests, from the system's packages.
 system:
-	@missing=""; command -v chromium >/dev/null || missing="$$missing chromium chromium-driver"; \
-	{ command -v mosquitto || ls /usr/sbin/mosquitto; } >/dev/null 2>&1 || missing="$$missing mosquitto"; \
-	if [ -n "$$missing" ]; then \
-	  if [ "$$(id -u)" = 0 ]; then apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null; \
-	  else echo "the tests need$$missing; install with: sudo apt-get install$$missing"; exit 2; fi; fi
+	@missing=""; command -v chromium >/dev/null || missing="$$missing chromium"; \
+	PATH="$$PATH:/usr/sbin" command -v mosquitto >/dev/null || missing="$$missing mosquitto"; \
+	if [ -n "$$missing" ]; then $(call need,the tests need,$$missing); fi
 
 demo: install
 	$(BIN)/pc2dae demo -o demo
@@ -39,7 +44,7 @@ layers: install
 	$(BIN)/lint-imports
 
 docs: install
-	$(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 check: lint types layers docs test
 
