@@ -32,9 +32,8 @@ def main() -> None:
     for what, seconds in (("physics and sensors", flying), ("files", writing)):
         print(f"{what:20s} best {min(seconds):.2f} s, median {sorted(seconds)[len(seconds) // 2]:.2f} s")
     total = min(a + b for a, b in zip(flying, writing, strict=True))
-    print(
-        f"{'25-minute flight':20s} best {total:.2f} s (limit 5 s), {size / 1e6:.1f} MB; {platform.processor() or platform.machine()}"
-    )
+    machine = platform.processor() or platform.machine()
+    print(f"{'25-minute flight':20s} best {total:.2f} s (limit 5 s), {size / 1e6:.1f} MB; {machine}")
 
 
 if __name__ == "__main__":

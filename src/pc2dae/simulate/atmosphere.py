@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from pc2dae.simulate.processes import DT_S, Array, lagged, swell, wander
 
 GRAVITY, GAS_CONSTANT = 9.80665, 287.05  # m s-2, J kg-1 K-1
 GROUND_M = 452.0  # above the geoid, near Prince Albert
+CHAMBER_T90_S = 8.0  # the payload's box takes its time; the small sensors in it follow within a second or two
 LAPSE = 0.0098  # K m-1, well mixed afternoon air
 
 # Clean air of a rural autumn day: central value and relative spread between days.
@@ -37,9 +39,24 @@ class Air:
     meander: Array  # slow swing of the wind's direction [rad]
     heave: Array  # slow swing of the plume's height, relative
     temperature: Array  # [degC]
-    humidity: Array  # [%]
+    vapour: Array  # partial pressure of water [hPa]
     pressure: Array  # [hPa]
     background: dict[str, Array]  # species → clean-air concentration
+
+    @cached_property
+    def humidity(self) -> Array:
+        """Relative humidity [%]."""
+        return np.clip(100 * self.vapour / saturation_hpa(self.temperature), 1.0, 99.0)
+
+    @cached_property
+    def chamber_temperature(self) -> Array:
+        """Of the air drawn past the cells, the SCD30, the BME280 and the MA200's inlet [degC]."""
+        return lagged(self.temperature, t90_s=CHAMBER_T90_S) + 0.4
+
+    @cached_property
+    def chamber_humidity(self) -> Array:
+        """Of the same air [%]."""
+        return lagged(self.humidity, t90_s=CHAMBER_T90_S)
 
 
 def weather(plan: FlightPlan, path: Path) -> Air:
@@ -51,20 +68,15 @@ def weather(plan: FlightPlan, path: Path) -> Air:
     across = 0.18 * wind * wander(rng, count, tau_s=10)
     meander = 0.10 * swell(rng, count, tau_s=70) + 0.05 * swell(rng, count, tau_s=15)
     trend = np.linspace(0, 1, count) * rng.uniform(-0.5, 0.5)
-    thermals = 0.20 * swell(rng, count, tau_s=25)
+    thermals = 0.22 * swell(rng, count, tau_s=25) + 0.12 * wander(rng, count, tau_s=6)
     temperature = plan.temperature_c + trend + thermals - LAPSE * path.z + 0.25 * swell(rng, count, tau_s=200)
     ground_hpa = (
         960.0 + rng.normal(0, 4.0) + np.linspace(0, 1, count) * rng.normal(0, 0.3) + 0.03 * swell(rng, count, tau_s=60)
     )
     virtual = plan.temperature_c + 273.15 - 0.5 * LAPSE * path.z
     pressure = ground_hpa * np.exp(-GRAVITY * path.z / (GAS_CONSTANT * virtual))
-    vapour = (
-        saturation_hpa(np.array(plan.temperature_c))
-        * plan.humidity_pct
-        / 100
-        * (1 + 0.015 * swell(rng, count, tau_s=120))
-    )
-    humidity = np.clip(100 * vapour / saturation_hpa(temperature), 1.0, 99.0)
+    moist = 1 + 0.012 * swell(rng, count, tau_s=120) + 0.006 * wander(rng, count, tau_s=8)
+    vapour = saturation_hpa(np.array(plan.temperature_c)) * plan.humidity_pct / 100 * moist
     background = {}
     for species, (centre, spread) in BACKGROUND.items():
         day = centre * float(np.exp(rng.normal(0, spread)))
@@ -78,10 +90,18 @@ def weather(plan: FlightPlan, path: Path) -> Air:
         meander=meander,
         heave=0.25 * swell(rng, count, tau_s=45),
         temperature=lagged(temperature, t90_s=0.5),
-        humidity=humidity,
+        vapour=vapour,
         pressure=pressure,
         background=background,
     )
+
+
+def heated(air: Air, *, carbon: Array) -> Air:
+    """The air with the warmth and the water of the smoke in it, `carbon` [ppm] of CO + CO2.
+
+    1 kg of fuel gives 1.7 kg CO2, 18 MJ and 0.6 kg water: 16 mK and 0.9 Pa per ppm; half of it is radiated or lost.
+    """
+    return replace(air, temperature=air.temperature + 0.008 * carbon, vapour=air.vapour + 0.005 * carbon)
 
 
 def saturation_hpa(temperature_c: Array) -> Array:

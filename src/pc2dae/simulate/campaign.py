@@ -14,7 +14,7 @@ import xarray as xr
 from pc2dae.flight.stream import Stream
 from pc2dae.logs import afe, ardupilot, bme280, li830, ma200, pms5003, read_logs, scd30
 from pc2dae.simulate.aethalometer import fly_ma200
-from pc2dae.simulate.atmosphere import weather
+from pc2dae.simulate.atmosphere import heated, weather
 from pc2dae.simulate.electrochemical import fly_boards
 from pc2dae.simulate.grid import true_grid
 from pc2dae.simulate.others import fly_autopilot, fly_bme280, fly_li830, fly_pms5003, fly_scd30
@@ -43,6 +43,7 @@ def fly_plan(plan: FlightPlan) -> SimulatedFlight:
     path = fly(plan.rng(4), plan.samples)
     air = weather(plan, path)
     smoky = smoke(plan, path, air)
+    air = heated(air, carbon=smoky.carbon)
     records = [
         fly_ma200(plan, path, air, smoky),
         *fly_boards(plan, air, smoky),

@@ -47,8 +47,10 @@ def fly_boards(plan: FlightPlan, air: Air, smoke: Smoke) -> list[Record]:
 
 
 def _board_temperature(plan: FlightPlan, air: Air, unit: str) -> Array:
+    """What the Pt1000 beside the cells feels: the chamber's air, and a little of the board's own warmth."""
     rng = plan.rng(20, ord(unit))
-    return lagged(air.temperature, t90_s=float(rng.uniform(70, 130))) + float(rng.uniform(0.8, 1.8))
+    own = float(rng.uniform(0.4, 1.2)) + 0.03 * swell(rng, len(air.temperature), tau_s=90)
+    return lagged(air.chamber_temperature, t90_s=float(rng.uniform(1.5, 2.5))) + own
 
 
 def _electrodes(plan: FlightPlan, cell: Cell, air: Air, smoke: Smoke, temperature: Array) -> Electrodes:

@@ -27,12 +27,13 @@ def fly_scd30(plan: FlightPlan, air: Air, smoke: Smoke) -> Record:
     clock = own_clock(rng)
     rows = sampling(rng, plan.samples, jitter_s=0.01, gaps_per_hour=3.0)
     t = rows.times_s
-    measured = np.floor((t - t[0]) / 2.0 + 1e-9) * 2.0 + t[0]  # when the value a row shows was taken
+    phase = t[0] - 0.15  # the sensor measures by itself; the logger asks a moment later
+    measured = np.floor((t - phase) / 2.0) * 2.0 + phase  # when the value a row shows was taken
     zero, span = rng.normal(0, 8.0), rng.normal(1, 0.012)
     inside = lagged(smoke.species["co2"], t90_s=SCD30_T90_S)
     clean = zero + 420.0 + span * (at(measured, inside) - 420.0)
-    warm = lagged(air.temperature, t90_s=45.0) + float(rng.uniform(1.5, 3.0))
-    damp = lagged(air.humidity, t90_s=20.0) * 0.9
+    warm = lagged(air.chamber_temperature, t90_s=8.0) + float(rng.uniform(1.5, 3.0))
+    damp = lagged(air.chamber_humidity, t90_s=2.0) * 0.9 + 0.08 * swell(rng, len(air.humidity), tau_s=90)
     pick = np.unique(measured, return_inverse=True)[1]  # one noise per measurement, not per row
     columns = {
         "co2": np.round(clean + rng.normal(0, 3.0, pick.max() + 1)[pick], 4),
@@ -104,17 +105,17 @@ def fly_pms5003(plan: FlightPlan, smoke: Smoke, unit: str) -> Record:
 
 
 def fly_bme280(plan: FlightPlan, air: Air) -> Record:
-    """The BME280, in the open air under the arm."""
+    """The BME280, in the payload's chamber."""
     rng = plan.rng(33)
     clock = own_clock(rng)
     rows = sampling(rng, plan.samples, jitter_s=0.01, gaps_per_hour=2.0)
     t = rows.times_s
     columns = {
         "temperature": np.round(
-            at(t, lagged(air.temperature, t90_s=6.0)) + rng.normal(0, 0.15) + rng.normal(0, 0.01, len(t)), 2
+            at(t, lagged(air.chamber_temperature, t90_s=2.0)) + rng.normal(0, 0.15) + rng.normal(0, 0.01, len(t)), 2
         ),
         "humidity": np.round(
-            at(t, lagged(air.humidity, t90_s=3.0)) + rng.normal(0, 0.6) + rng.normal(0, 0.03, len(t)), 2
+            at(t, lagged(air.chamber_humidity, t90_s=2.0)) + rng.normal(0, 0.6) + rng.normal(0, 0.03, len(t)), 2
         ),
         "pressure": np.round(at(t, air.pressure) + rng.normal(0, 0.4) + rng.normal(0, 0.015, len(t)), 3),
     }
