@@ -27,7 +27,7 @@ def spike(
     """Flag samples more than 8 σ over (or under) both neighbours that are also impossible, in one of four ways.
 
     1. A slow sensor (t90 ≥ 3 s) fell faster than towards the cleanest air of the flight:
-       x(t+1) < u + (x(t) − u)·exp(−ln10 / t90) − 3 σ, u the 1st percentile of 5-sample medians, t90 at most 2 s.
+       x(t+1) < u + (x(t) − u)·exp(−ln10 / t90) − 2 σ, u the 1st percentile of 5-sample medians, t90 at most 2 s.
     2. It lies more than 8 σ under the lower bound and under both neighbours.
     3. It is the opposite swing beside one of those (a jolt of an aethalometer shows twice).
     4. It is twice as far from the median as anything that is no suspect, and no other channel moved (`accompanied`).
@@ -48,8 +48,8 @@ def spike(
     if t90_s is not None and t90_s >= _SLOW_S:
         left = np.exp(-np.log(10.0) / (min(t90_s, _TRUSTED_S) * rate_hz))
         clean = np.quantile(np.median(np.lib.stride_tricks.sliding_window_view(x, 5), axis=1), 0.01)
-        impossible |= after < clean + (x - clean) * left - 3 * sigma
-        impossible |= x < clean + (before - clean) * left - 3 * sigma
+        impossible |= after < clean + (x - clean) * left - 2 * sigma
+        impossible |= x < clean + (before - clean) * left - 2 * sigma
     found = suspect & impossible
     found |= suspect & _mirrors(x, found)
     centre = np.median(x)

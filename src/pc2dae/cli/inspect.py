@@ -1,0 +1,147 @@
+"""`pc2dae inspect`: what is in a flight, before anything is believed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from pc2dae.cli.app import app
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+# The statistics of the paper's campaign, with the words of the table.
+PAPER = {
+    "samples": ("samples", "7,894"),
+    "negative_pct": ("negative values, all channels, %", "30.8"),
+    "negative_bc_pct": ("negative values, bc, %", "about 40"),
+    "negative_gas_pct": ("negative values, gas, %", "about 34"),
+    "negative_co2_pct": ("negative values, co2, %", "about 0"),
+    "missing_pct": ("missing, %", "< 4"),
+    "below_detection_pm_pct": ("pm below detection, %", "66.8"),
+    "speed_mean_m_s": ("speed, mean, m/s", "1.78"),
+    "speed_median_m_s": ("speed, median, m/s", "0.21"),
+    "speed_max_m_s": ("speed, greatest, m/s", "8.6"),
+    "moving_pct": ("time above 0.1 m/s, %", "63.1"),
+    "gps_ekf_difference_pct": ("GPS against EKF speed, %", "0.4"),
+    "ec_t90_q1_s": ("electrochemical t90, first quartile, s", "3"),
+    "ec_t90_median_s": ("electrochemical t90, median, s", "4"),
+    "ec_t90_q3_s": ("electrochemical t90, third quartile, s", "12"),
+    "blur_mean_m": ("blur at mean speed, m", "7"),
+    "blur_max_m": ("blur at greatest speed, m", "34"),
+    "air_temperature_min": ("temperature, least, degC", "15"),
+    "air_temperature_max": ("temperature, greatest, degC", "35"),
+    "relative_humidity_min": ("humidity, least, %", "30"),
+    "relative_humidity_max": ("humidity, greatest, %", "70"),
+}
+
+
+@app.command()
+def inspect(
+    flights: list[Path] = typer.Argument(..., metavar="FLIGHT...", help="Flights (.nc, .csv, .ict) or log folders."),
+    as_json: bool = typer.Option(False, "--json", help="Print everything as JSON."),
+    picture: Path | None = typer.Option(None, "-p", "--picture", help="Draw a first look (PNG); of several: a folder."),
+    suite: str | None = typer.Option(None, help="A suite's TOML file or a preset, for files that do not say."),
+    zone: str | None = typer.Option(None, help='Time zone of stamps that carry none: "UTC", "-05:00".'),
+    keep: list[str] = typer.Option([], help="Keep this family whatever the data say."),
+    exclude: list[str] = typer.Option([], help="Exclude this family whatever the data say."),
+) -> None:
+    """Say what is in a flight: gaps, stale and negative shares, noise, t90, speed, a verdict per family.
+
+    Example: pc2dae inspect flight_001.nc --picture first_look.png
+    """
+    import json
+
+    from rich.console import Console
+
+    from pc2dae import pipeline
+    from pc2dae.inspection import campaign, inspect_flight
+
+    opened = [pipeline.open_flight(path, suite=suite, zone=zone) for path in flights]
+    reports = [inspect_flight(flight, keep=keep, exclude=exclude) for flight in opened]
+    together = campaign(opened, reports)
+    drawn = _draw(opened, picture) if picture is not None else []
+    if as_json:
+        whole = {"flights": reports, "together": together, "pictures": [str(path) for path in drawn]}
+        typer.echo(json.dumps(whole, indent=2))
+        return
+    console = Console()
+    for report in reports:
+        _show_flight(console, report)
+    _show_together(console, together, against_paper=reports[0]["suite"] == "black-kite")
+    for path in drawn:
+        typer.echo(f"written: {path}")
+    if picture is None:
+        typer.echo(f"next: pc2dae inspect {flights[0]} --picture first_look.png")
+
+
+def _draw(flights: list[Any], picture: Path) -> list[Path]:
+    from pc2dae.report.first_look import first_look
+
+    if len(flights) == 1:
+        first_look(flights[0], picture)
+        return [picture]
+    paths = [picture / f"{flight.attrs.get('id', number)}.png" for number, flight in enumerate(flights)]
+    for flight, path in zip(flights, paths, strict=True):
+        first_look(flight, path)
+    return paths
+
+
+def _show_flight(console: Console, report: dict[str, Any]) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.markup import escape
+    from rich.table import Table
+
+    minutes = report["duration_s"] / 60
+    head = (
+        f"{escape(report['id'])} ({report['level']}): {report['rows']:,} rows, {minutes:.1f} min from {report['start']}"
+    )
+    table = Table(title=head, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    for name in ("channel", "miss", "stale", "bad", "neg", "median", "99 %", "σ", "lag 1", "t90"):
+        table.add_column(name, justify="left" if name == "channel" else "right", no_wrap=True)
+    family = None
+    for name, c in report["channels"].items():
+        if family not in (None, c["family"]):
+            table.add_section()
+        family = c["family"]
+        table.add_row(
+            f"{name} [dim]{c['units']}[/dim]",
+            *(_share(c[key]) for key in ("missing", "stale", "bad", "negative")),
+            *(_number(c[key]) for key in ("median", "p99", "noise_sigma")),
+            "" if c["noise_lag1"] is None else f"{c['noise_lag1']:+.2f}",
+            "" if c["t90_s"] is None else f"{c['t90_s']:.1f}±{c['t90_uncertainty_s'] or 0:.1f}",
+        )
+    console.print(table)
+    legend = "miss(ing), stale, bad, neg(ative) in %; σ and lag 1 of the noise; t90 in s"
+    console.print(legend, style="dim", highlight=False)
+    for gap in report["gaps"]:
+        console.print(f"gap: nothing for {gap['duration_s']:.0f} s from {gap['start']}", highlight=False)
+    for verdict in report["families"]:
+        word = "[green]stays[/green]" if verdict["kept"] else "[red]goes[/red]"
+        console.print(f"{verdict['family']:>6} {word}: {escape(verdict['reason'])}", highlight=False)
+
+
+def _show_together(console: Console, together: dict[str, float], *, against_paper: bool) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    table = Table(title="all flights together", title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    table.add_column("")
+    table.add_column("here", justify="right")
+    if against_paper:
+        table.add_column("paper", justify="right")
+    for key, value in together.items():
+        words, paper = PAPER.get(key, (key.replace("_pct", ", %").replace("_", " "), ""))
+        row = [words, f"{value:,.0f}" if key == "samples" else f"{value:.3g}"]
+        table.add_row(*row, *([paper] if against_paper else []))
+    console.print(table)
+
+
+def _share(value: float | None) -> str:
+    return "" if value is None else f"{100 * value:.1f}"
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
