@@ -1,0 +1,57 @@
+"""A checkpoint gives back its network, and is refused when a bit of it has changed."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from pc2dae.errors import ModelError
+from pc2dae.model.pc2dae import LEAN, PC2DAE
+from pc2dae.training.checkpoint import build_network, load_checkpoint, save_checkpoint
+from pc2dae.windows.scaling import Scaler
+
+
+@pytest.fixture
+def saved(suite, tmp_path):
+    scaler = Scaler((0.0, 0.0, 300.0), (1.0, 2.0, 3.0), (0.0,) * 3, (0.0,) * 3, (1.0,) * 3)
+    network = PC2DAE(LEAN, suite, scaler).eval()
+    card = {"network": "lean", "suite": suite.model_dump_json(exclude_defaults=True), "scaler": scaler.as_dict()}
+    save_checkpoint(tmp_path, network, card)
+    return tmp_path, network
+
+
+def test_it_gives_the_network_back(saved):
+    folder, network = saved
+    again, card = load_checkpoint(folder)
+    inputs = (torch.rand(1, 3, 64) * 9, torch.ones(1, 3, 64), torch.rand(1, 3, 64))
+    with torch.no_grad():
+        assert torch.equal(network(*inputs), again(*inputs))
+    assert card["scaler"]["scale"] == [1.0, 2.0, 3.0]
+
+
+@pytest.mark.parametrize("name", ["weights.safetensors", "card.json"])
+@pytest.mark.parametrize("where", [0.0, 0.1, 0.5, 0.999])
+def test_a_flipped_bit_is_refused(saved, name, where):
+    folder, _ = saved
+    data = bytearray((folder / name).read_bytes())
+    data[int(where * len(data))] ^= 1
+    (folder / name).write_bytes(bytes(data))
+    with pytest.raises(ModelError, match="damaged"):
+        load_checkpoint(folder)
+
+
+def test_a_pickle_in_place_of_the_weights_is_never_opened(saved):
+    folder, network = saved
+    torch.save(network.state_dict(), folder / "weights.safetensors")
+    with pytest.raises(ModelError, match="damaged or another file"):
+        load_checkpoint(folder)
+
+
+def test_a_folder_without_a_model_says_so(tmp_path):
+    with pytest.raises(ModelError, match=r"card\.json cannot be read"):
+        load_checkpoint(tmp_path)
+
+
+def test_an_unknown_network_is_named(suite):
+    with pytest.raises(ModelError, match="no network 'leam'; did you mean 'lean'"):
+        build_network("leam", suite, None)

@@ -1,0 +1,155 @@
+"""The ONNX twin gives torch's numbers and keeps its promise; what does not is not written."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import onnx
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from pc2dae.edge.card import parse_card
+from pc2dae.edge.runtime import denoiser_of, open_onnx
+from pc2dae.edge.safe import inspect
+from pc2dae.errors import ModelError
+from pc2dae.model.pc2dae import LEAN, PC2DAE
+from pc2dae.training import export
+from pc2dae.training.checkpoint import save_checkpoint
+from pc2dae.windows.scaling import Scaler
+
+
+def card_and_network(suite, gain):
+    scale, fill = (100.0, 40.0, 150.0), (0.1, 0.1, 0.8)
+    scaler = Scaler((0.0, 0.0, 300.0), scale, fill, (20.0, 50.0, 950.0), (5.0, 10.0, 9.0))
+    torch.manual_seed(1)
+    network = PC2DAE(LEAN, suite, scaler).eval()
+    if gain != 1:
+        with torch.no_grad():
+            for p in network.parameters():
+                p.copy_(torch.randn_like(p) * gain)
+    card = {"network": "lean", "suite": suite.model_dump_json(exclude_defaults=True), "scaler": scaler.as_dict(),
+            "versions": {"pc2dae": "0"}}  # fmt: skip
+    return card, network
+
+
+@pytest.fixture(scope="module")
+def twin(suite):
+    card, network = card_and_network(suite, 1)
+    return card, network, export.export_onnx(network, card)
+
+
+@pytest.fixture(scope="module")
+def wild(suite):
+    """A twin with huge random weights: nothing about it is right but the promise."""
+    card, network = card_and_network(suite, 1e20)
+    return denoiser_of(export._finish(export._trace(network, 3), card, suite), name="wild").network
+
+
+def test_the_twin_agrees_with_torch_over_seven_orders_of_magnitude(twin):
+    card, network, data = twin
+    assert export.verify_twin(network, denoiser_of(data, name="x").network, card) < 1e-4
+
+
+def test_batch_and_length_are_free(twin):
+    _, network, data = twin
+    run = denoiser_of(data, name="x").network
+    for batch, length in ((1, 1), (5, 300), (2, 128)):
+        inputs = [np.random.default_rng(0).random((batch, rows, length), dtype=np.float32) for rows in (3, 3, 3)]
+        with torch.no_grad():
+            theirs = network(*map(torch.from_numpy, inputs)).numpy()
+        assert np.allclose(run(*inputs)[0], theirs, rtol=1e-4, atol=1e-2)
+
+
+anything = st.floats(width=32, allow_nan=True, allow_infinity=True)
+three = arrays(np.float32, (1, 3, 16), elements=anything)
+
+
+@settings(max_examples=80, deadline=None)
+@given(values=three, valid=three, environment=three)
+def test_any_input_gives_finite_values_at_or_above_the_bound(twin, wild, values, valid, environment):
+    bound = np.array([0.0, 0.0, 300.0])[:, None]
+    for run in (denoiser_cached(twin), wild):
+        (out,) = run(values, valid, environment)
+        assert np.isfinite(out).all()
+        assert (out >= bound).all()
+
+
+_CACHE = {}
+
+
+def denoiser_cached(twin):
+    return _CACHE.setdefault("run", denoiser_of(twin[2], name="x").network)
+
+
+def test_the_file_says_what_it_is_and_nothing_about_the_machine(twin, suite):
+    card, _, data = twin
+    facts = inspect(data, where="x")
+    assert facts.inputs == ("values", "valid", "environment")
+    assert facts.outputs == ("estimate",)
+    assert json.loads(facts.metadata["units"]) == {"co": "ppb", "no": "ppb", "co2": "ppm"}
+    assert facts.metadata["suite"] == card["suite"]
+    assert b"/work" not in data
+    assert b"site-packages" not in data
+    assert b".py" not in data
+
+
+def test_the_same_network_gives_the_same_bytes(twin):
+    card, network, data = twin
+    assert export.export_onnx(network, card) == data
+
+
+@pytest.fixture(scope="module")
+def traced(twin):
+    return export._trace(twin[1], 3)
+
+
+@pytest.fixture
+def traced_once(traced, monkeypatch):
+    """Tracing takes seconds; the graph is the same each time (the test above)."""
+
+    def copy(network, channels):
+        model = onnx.ModelProto()
+        model.CopyFrom(traced)
+        return model
+
+    monkeypatch.setattr(export, "_trace", copy)
+
+
+def test_an_export_that_differs_is_refused(twin, traced_once, monkeypatch):
+    card, network, _ = twin
+    trace = export._trace
+
+    def slightly_wrong(net, channels):
+        model = trace(net, channels)
+        weight = next(w for w in model.graph.initializer if "trunk.0.convolution.weight" in w.name)
+        values = onnx.numpy_helper.to_array(weight).copy()
+        values[0, 0, 0] += 0.1
+        weight.CopyFrom(onnx.numpy_helper.from_array(values, weight.name))
+        return model
+
+    monkeypatch.setattr(export, "_trace", slightly_wrong)
+    with pytest.raises(ModelError, match="differs from torch"):
+        export.export_onnx(network, card)
+
+
+def test_int8_tells_what_it_costs_or_refuses(twin, traced_once, monkeypatch):
+    card, network, _ = twin
+    data, change = export.export_int8(network, card)
+    assert 0 < change <= export.INT8_LOSS_PERCENT
+    assert denoiser_of(data, name="x").suite.names == ("co", "no", "co2")
+    monkeypatch.setattr(export, "INT8_LOSS_PERCENT", change / 2)
+    with pytest.raises(ModelError, match="8-bit weights move the estimate by"):
+        export.export_int8(network, card)
+
+
+def test_a_checkpoint_is_exported_with_its_card_beside_it(twin, traced_once, tmp_path):
+    card, network, _ = twin
+    save_checkpoint(tmp_path / "run", network, card)
+    line = export.export_checkpoint(tmp_path / "run", tmp_path / "out.onnx")
+    assert "differs from torch by" in line
+    beside = parse_card((tmp_path / "out.card.json").read_bytes(), where="card")
+    assert beside["sha256"]["onnx"] == open_onnx(tmp_path / "out.onnx").sha256

@@ -1,0 +1,108 @@
+"""A run's folder, and the promise that kill −9 changes nothing."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from pc2dae.errors import ModelError
+from pc2dae.training.fit import Settings
+from pc2dae.training.run import Plan, train
+
+SHORT = Plan(settings=Settings(steps=40, every=5, batch=4, warmup=5))
+FILES = ("weights.safetensors", "card.json", "model.onnx", "history.csv")
+
+
+@pytest.fixture(scope="module")
+def finished(records, suite, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("run") / "model"
+    return folder, train(records, suite, SHORT, folder=folder)
+
+
+def contents(folder):
+    return {name: (folder / name).read_bytes() for name in FILES}
+
+
+def test_a_run_leaves_all_its_files_and_learns(finished):
+    folder, card = finished
+    assert sorted(p.name for p in folder.iterdir()) == sorted([*FILES, "config.json", "loss.png"])
+    history = (folder / "history.csv").read_text().splitlines()
+    assert history[0] == "step,train,held_out,held_out_mae,held_out_positivity,held_out_variation"
+    assert card["metrics"]["held_out_loss"] < float(history[1].split(",")[2])
+    assert card["channels"] == ["co", "no", "co2"]
+    assert card["seed"] == 0
+    assert card["threads"] == 1
+
+
+def test_the_scale_comes_from_the_training_part_alone(finished, records):
+    _, card = finished
+    held = {s["record"] for s in card["held_out"]}
+    assert len(held) == 1
+    import numpy as np
+
+    kept = np.concatenate([r.values[0] for i, r in enumerate(records) if i not in held])
+    assert card["scaler"]["scale"][0] == pytest.approx(float(np.percentile(kept, 99.5)))
+
+
+def test_the_same_run_again_does_nothing(finished, records, suite):
+    folder, card = finished
+    before = (folder / "card.json").stat().st_mtime_ns
+    assert train(records, suite, SHORT, folder=folder) == card
+    assert (folder / "card.json").stat().st_mtime_ns == before
+
+
+def test_another_run_does_not_overwrite_it(finished, records, suite):
+    folder, _ = finished
+    with pytest.raises(ModelError, match="holds a run with another plan"):
+        train(records, suite, Plan(settings=Settings(steps=41)), folder=folder)
+    with pytest.raises(ModelError, match="holds a run with another data"):
+        train(records[:2], suite, SHORT, folder=folder)
+
+
+def test_a_folder_of_something_else_is_left_alone(records, suite, tmp_path):
+    (tmp_path / "thesis.txt").write_text("do not touch")
+    with pytest.raises(ModelError, match="is not empty"):
+        train(records, suite, SHORT, folder=tmp_path)
+
+
+CHILD = """
+import sys; sys.path.insert(0, {tests!r})
+from pathlib import Path
+from conftest import SUITE, small_record
+from pc2dae.training.fit import Settings
+from pc2dae.training.run import Plan, train
+plan = Plan(settings=Settings(steps=40, every=5, batch=4, warmup=5))
+train([small_record(500, seed, truth=True) for seed in range(3)], SUITE, plan, folder=Path({folder!r}))
+"""
+
+
+@pytest.mark.slow
+def test_kill_minus_nine_at_any_moment_ends_in_the_same_bytes(finished, tmp_path):
+    folder = tmp_path / "model"
+    command = [sys.executable, "-c", CHILD.format(tests=os.path.dirname(__file__), folder=str(folder))]
+    kills, state = 0, folder / "state.safetensors"
+    for _ in range(3):
+        child = subprocess.Popen(command)
+        seen, limit = stamp(state), time.monotonic() + 120
+        while stamp(state) == seen and child.poll() is None and time.monotonic() < limit:
+            time.sleep(0.005)
+        time.sleep(0.02 * kills)  # somewhere between two looks
+        if child.poll() is None:
+            child.send_signal(signal.SIGKILL)
+            kills += 1
+        child.wait()
+    assert kills >= 2
+    subprocess.run(command, check=True)
+    assert contents(folder) == contents(finished[0])
+
+
+def stamp(path):
+    try:
+        return path.stat().st_mtime_ns
+    except FileNotFoundError:
+        return None
