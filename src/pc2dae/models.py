@@ -43,7 +43,13 @@ def load_model(source: str | Path, *, profile: str = "flight", progress: Progres
 
 def _open(path: Path, name: str, profile: str, progress: Progress | None) -> Denoiser:
     """An ONNX file as the denoiser its card says it is."""
-    data, _ = read_onnx(path)
+    from pc2dae.edge import adaptive
+
+    data, facts = read_onnx(path)
+    if facts.inputs == adaptive.INPUTS:
+        any_suite = adaptive.adaptive_of(data, facts, name=name, profile=profile)
+        any_suite.progress = progress
+        return any_suite
     denoiser = denoiser_of(data, name=name)
     denoiser.progress = progress
     return denoiser

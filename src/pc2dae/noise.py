@@ -1,9 +1,9 @@
 """How noisy a channel is, read off the channel itself while plumes go by (numpy only: the drone uses it too).
 
 The level is the standard deviation of what changes from sample to sample without memory. It is taken from second
-differences two samples apart, x(t−2) − 2x(t) + x(t+2), whose variance is 6σ² both for white noise and for the differenced
-noise of an aethalometer (lag-1 autocorrelation −0.5), and which a smooth signal hardly enters; and only from the quiet
-blocks of the record, chosen by their slow variation so that the choice says nothing about the noise.
+differences two samples apart, x(t−2) − 2x(t) + x(t+2), whose variance is 6σ² both for white noise and for the
+differenced noise of an aethalometer (lag-1 autocorrelation −0.5), and which a smooth signal hardly enters; and only from
+the quiet blocks of the record, chosen by their slow variation so that the choice says nothing about the noise.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ _LAG = 2  # beyond the reach of differenced noise
 _BLOCK = 16  # samples; long enough for a slope, short enough to lie between two plumes
 _QUIET = 0.5  # share of blocks that is taken as quiet
 _TAIL = 6.0  # robust sigmas kept: all of a normal law, nearly all of Student's t with 4 degrees of freedom, no spike
+TRAILING_STEP = 10  # samples between two looks of a live stream
 _MAD = 1.4826  # from median absolute deviation to sigma, normal law
 
 Array = NDArray[np.float64]
@@ -32,7 +33,7 @@ class Noise:
 
 
 def noise_level(values: NDArray[np.floating], valid: NDArray[np.bool_]) -> Noise:
-    """The noise of each channel of `values`, shaped (channel, time), from its samples marked `valid` (stale ones are not)."""
+    """The noise of each channel of `values`, (channel, time), from its samples marked `valid` (stale ones are not)."""
     rows = [
         _one(row[ok].astype(np.float64), np.flatnonzero(ok))
         for row, ok in zip(values, valid & np.isfinite(values), strict=True)
@@ -67,7 +68,7 @@ def _on_grid(x: Array, index: NDArray[np.intp]) -> Array:
 
 
 def _quiet(x: Array) -> NDArray[np.bool_]:
-    """Samples in the half of the blocks whose slow part changes least: against the blocks beside and between its own halves."""
+    """Samples in the half of the blocks that change least, against the blocks beside and between their own halves."""
     count = max(len(x) // _BLOCK, 1)
     halves = _means(x[: len(x) // (2 * count) * 2 * count].reshape(2 * count, -1))
     level = _means(halves.reshape(count, 2))
@@ -105,3 +106,37 @@ def _step(x: Array) -> float:
         return 0.0
     gaps = np.diff(distinct)
     return float(gaps[gaps > 1e-9 * np.max(np.abs(distinct))].min(initial=np.inf)) if np.any(gaps > 0) else 0.0
+
+
+def trailing_noise(
+    values: NDArray[np.floating], valid: NDArray[np.bool_], prior: Array, *, window: int = 300, warmup: int = 30
+) -> tuple[Array, Array]:
+    """Level and lag-1 autocorrelation at each sample, (channel, time) each, without looking ahead.
+
+    Taken anew every ten samples from the last `window`; for the first `warmup` samples `prior` holds, where known.
+    """
+    length = values.shape[1]
+    sigma, lag1 = np.empty(values.shape), np.zeros(values.shape)
+    for start in range(0, length, TRAILING_STEP):
+        part = slice(start, start + TRAILING_STEP)
+        sigma[:, part], lag1[:, part] = (
+            level[:, None] for level in noise_before(values, valid, prior, start, window, warmup)
+        )
+    return sigma, lag1
+
+
+def noise_before(
+    values: NDArray[np.floating],
+    valid: NDArray[np.bool_],
+    prior: Array,
+    start: int,
+    window: int = 300,
+    warmup: int = 30,
+) -> tuple[Array, Array]:
+    """Level and lag-1 autocorrelation that hold for the ten samples from `start`: from what came before them."""
+    past = slice(max(start - window, 0), start)
+    noise = noise_level(values[:, past], valid[:, past])
+    known = np.isfinite(noise.sigma) & (noise.sigma > 0)
+    if start < warmup:
+        known &= ~np.isfinite(prior)
+    return np.where(known, noise.sigma, prior), np.where(known, np.nan_to_num(noise.lag1), 0.0)

@@ -71,7 +71,7 @@ def export_int8(network: nn.Module, card: Card) -> tuple[bytes, float]:
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder) / "float.onnx", Path(folder) / "int8.onnx"
         source.write_bytes(_trace(network, len(suite.names)).SerializeToString())
-        with _quiet():
+        with quiet():
             quantize_dynamic(
                 source, target, weight_type=QuantType.QInt8, op_types_to_quantize=["MatMul", "Gemm", "Conv"]
             )
@@ -130,10 +130,10 @@ def verify_twin(network: nn.Module, twin: Network, card: Card) -> float:
 
 
 def _trace(network: nn.Module, channels: int) -> onnx.ModelProto:
-    """The graph for any batch and length, without the paths and stack traces the exporter leaves in it."""
+    """The graph for any batch and length."""
     example = (torch.rand(2, channels, WINDOW), torch.ones(2, channels, WINDOW), torch.rand(2, 3, WINDOW))
     batch, time = torch.export.Dim("batch", min=1, max=65_536), torch.export.Dim("time", min=1, max=65_536)
-    with _quiet():
+    with quiet():
         program = torch.onnx.export(
             network.eval(),
             example,
@@ -144,7 +144,12 @@ def _trace(network: nn.Module, channels: int) -> onnx.ModelProto:
             external_data=False,
             verbose=False,
         )
-    model: onnx.ModelProto = program.model_proto  # type: ignore[union-attr]
+    return bare(program)
+
+
+def bare(program: object) -> onnx.ModelProto:
+    """The graph of an exported program without the paths and stack traces the exporter leaves in it."""
+    model: onnx.ModelProto = program.model_proto  # type: ignore[attr-defined]
     model.doc_string = ""
     del model.metadata_props[:]
     del model.graph.metadata_props[:]
@@ -164,17 +169,21 @@ def _trace(network: nn.Module, channels: int) -> onnx.ModelProto:
 
 def _finish(model: onnx.ModelProto, card: Card, suite: Suite) -> bytes:
     """The graph with what DESIGN asks in its metadata, sealed."""
-    inside = render_card({key: value for key, value in card.items() if key != "sha256"})
     units = json.dumps({channel.name: channel.units for channel in suite.channels})
-    entries = {"suite": card["suite"], "units": units, "card": inside.decode(), "card_sha256": digest(inside)}
-    onnx.helper.set_model_props(model, entries)
+    return sealed(model, card, {"suite": card["suite"], "units": units})
+
+
+def sealed(model: onnx.ModelProto, card: Card, entries: dict[str, str]) -> bytes:
+    """The graph with its card and `entries` inside, as bytes that prove themselves."""
+    inside = render_card({key: value for key, value in card.items() if key != "sha256"})
+    onnx.helper.set_model_props(model, entries | {"card": inside.decode(), "card_sha256": digest(inside)})
     model.producer_name, model.producer_version = "pc2dae", card["versions"]["pc2dae"]
     onnx.checker.check_model(model)
     return seal(model.SerializeToString(deterministic=True))
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Exporters talk; people need not listen."""
     logging.disable(logging.WARNING)
     try:

@@ -1,0 +1,112 @@
+"""The adaptive network on a record of any length, with numpy and onnxruntime alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pc2dae.edge.card import digest
+from pc2dae.edge.runtime import open_session
+from pc2dae.edge.safe import Facts, card_of
+from pc2dae.emit import Array, Estimate, Job, Mask
+from pc2dae.noise import noise_level, trailing_noise
+from pc2dae.suite import Suite
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+INPUTS = ("values", "valid", "noise", "lag1", "bound")
+PIECE = 4096  # samples given out per run: bounds memory, and is long beside the overlap
+
+Network = Callable[[Array, Array, Array, Array, Array], tuple[Array, ...]]  # (batch, channel, time) each, bound (…, 1)
+
+
+@dataclass
+class AdaptiveDenoiser:
+    """A channel-agnostic network: it needs each channel's bound and noise level, and no training for the suite."""
+
+    name: str
+    network: Network
+    look_back: int  # samples that an estimate depends on, before it …
+    look_ahead: int  # … and after it
+    reach: int  # farther than this from any observation there is no estimate
+    sha256: str = ""
+    profile: str = "flight"
+    progress: Callable[[int, int], None] | None = None
+
+    @property
+    def latency_s(self) -> float:
+        """How far ahead it looks, at one sample per second."""
+        return float(self.look_ahead)
+
+    def prepare(self, flight: xr.Dataset, suite: Suite) -> Job:
+        """The job for the channels of `suite`: their bounds, and the noise each is assumed to have at take-off."""
+        bound = np.array([channel.lower_bound for channel in suite.channels])
+        prior = np.array([channel.noise_sigma or np.nan for channel in suite.channels])
+
+        def job(values: Array, environment: Array, valid: Mask) -> Estimate:
+            seen = valid & np.isfinite(values)
+            if self.profile == "live":
+                sigma, lag1 = trailing_noise(values, seen, prior)
+            else:
+                noise = noise_level(values, seen)
+                sigma, lag1 = (
+                    np.repeat(level[:, None], values.shape[1], axis=1) for level in (noise.sigma, noise.lag1)
+                )
+            above = values - bound[:, None]
+            return self._run(above, seen, _usable(sigma, above, seen), np.nan_to_num(lag1), bound)
+
+        return job
+
+    def _run(self, above: Array, seen: Mask, sigma: Array, lag1: Array, bound: NDArray[np.float64]) -> Estimate:
+        """Piece by piece with overlap; beyond the ends of the record nothing was observed."""
+        length = above.shape[1]
+        sides = ((0, 0), (self.look_back, self.look_ahead))
+        padded = [
+            np.pad(x, sides, mode=m) for x, m in ((above, "edge"), (seen, "constant"), (sigma, "edge"), (lag1, "edge"))
+        ]
+        unbounded, spread = np.empty(above.shape), np.empty(above.shape)
+        zero = np.zeros((1, len(bound), 1), np.float32)  # bounds are taken off in double precision
+        for start in range(0, length, PIECE):
+            stop = min(start + PIECE, length)
+            part = slice(start, stop + self.look_back + self.look_ahead)
+            with np.errstate(over="ignore", invalid="ignore"):  # beyond float32 is infinite, which the graph masks
+                inputs = [np.ascontiguousarray(x[None, :, part], dtype=np.float32) for x in padded]
+            given = slice(self.look_back, self.look_back + stop - start)
+            _, moved, sd = self.network(*inputs, zero)
+            unbounded[:, start:stop], spread[:, start:stop] = moved[0, :, given], sd[0, :, given]
+            if self.progress is not None:
+                self.progress(stop, length)
+        nothing = ~_near(seen, self.reach)
+        unbounded = np.where(nothing, np.nan, unbounded + bound[:, None])
+        return Estimate(np.maximum(unbounded, bound[:, None]), unbounded, np.where(nothing, np.nan, spread))
+
+
+def adaptive_of(data: bytes, facts: Facts, *, name: str, profile: str = "flight") -> AdaptiveDenoiser:
+    """The denoiser in the verified bytes of an ONNX with the inputs above."""
+    card = card_of(facts, where=name)
+    session = open_session(data, name=name)
+
+    def network(*arrays: Array) -> tuple[Array, ...]:
+        return tuple(session.run(None, dict(zip(INPUTS, arrays, strict=True))))
+
+    limits = {key: int(card[key]) for key in ("look_back", "look_ahead", "reach")}
+    return AdaptiveDenoiser(name, network, sha256=digest(data), profile=profile, **limits)
+
+
+def _near(seen: Mask, reach: int) -> Mask:
+    """Where any observation lies within `reach` samples."""
+    count = np.cumsum(np.pad(seen, ((0, 0), (reach + 1, reach))), axis=1)
+    return np.asarray(count[:, 2 * reach + 1 :] > count[:, : -2 * reach - 1])
+
+
+def _usable(sigma: Array, above: Array, seen: Mask) -> Array:
+    """A noise level for every sample: not so small that float32 cannot tell samples apart, guessed where unknown."""
+    size = np.where(seen, np.abs(above), np.nan)
+    typical = np.array([np.median(row[ok]) if ok.any() else 1.0 for row, ok in zip(size, seen, strict=True)])[:, None]
+    guess = np.where(np.isfinite(sigma) & (sigma > 0), sigma, 0.01 * typical + 1e-12)
+    return np.maximum(guess, 1e-6 * np.nan_to_num(size, posinf=0.0))

@@ -1,0 +1,261 @@
+"""The adaptive denoiser: it does not draw the output, it chooses, at every second, how to average what was measured.
+
+Channel-agnostic: the same weights serve every channel, in units of that channel's own noise above its bound,
+    z = (x − bound) / σ.
+Two passes. The first offers averages of z over windows to the left, to the right and around each sample (1 … 511 s)
+and a small network chooses their convex weights; it also decides how far each sample is trusted. The second pass lets
+co-emitted channels help: within a sliding window channel i is regressed on the first estimate y of each other channel j,
+    c_i = ⟨x_i⟩ + Σ_j a_ij r_ij (y_j − ⟨y_j⟩),   r_ij = cov(x_i, y_j) / (var(y_j) + λ),
+with slopes r from the data (a dip stays a dip, an unrelated channel gets r ≈ 0) and shares a from a softmax with the
+choice "none". A second choice mixes own averages, first estimate and these candidates. Normalisation is per time step,
+so that a sample's value depends only on samples within a fixed reach: whole flight, windows and stream agree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+_CLIP = 1e6  # σ; beyond it a value is no measurement
+_EMPTY = 1e-3  # weight of the coarser average where a window holds no sample
+
+
+@dataclass(frozen=True)
+class AdaptiveConfig:
+    """One variant of the network; the three differ only in how far they look ahead."""
+
+    width: int = 32
+    reach: int = 256  # longest one-sided window [s]; around a sample it gives 511 s, for air that hardly changes
+    right: int = 256  # longest window to the right [s]: 1 is causal
+    kernel_ahead: bool = True  # convolutions centred (True) or causal
+    regressions: tuple[int, ...] = (8, 32)  # one-sided windows of the co-emission regression [s]
+    lags: tuple[int, ...] = (
+        1,
+        8,
+    )  # regressors: the other channel now, and averaged over the last 8 s (a slower sensor's view)
+
+
+ADAPTIVE = AdaptiveConfig()
+ADAPTIVE_SHORT = AdaptiveConfig(right=4, kernel_ahead=False)
+ADAPTIVE_CAUSAL = AdaptiveConfig(right=1, kernel_ahead=False)
+VARIANTS = {"adaptive": ADAPTIVE, "adaptive-short": ADAPTIVE_SHORT, "adaptive-causal": ADAPTIVE_CAUSAL}
+
+
+def _shift(x: Tensor, by: int) -> Tensor:
+    """x(t + by), zero beyond the ends."""
+    if by == 0:
+        return x
+    return F.pad(x, (0, by))[..., by:] if by > 0 else F.pad(x, (-by, 0))[..., :by]
+
+
+class Windows:
+    """Sums of a series over windows of 1, 2, 4 … `reach` samples, by doubling; beyond the ends it counts as zero."""
+
+    def __init__(self, x: Tensor, reach: int, right: int) -> None:
+        self.x, self.reach, self.right, self.length = x, reach, right, x.shape[-1]
+        self.doubled = {1: F.pad(x, (reach - 1, right - 1))}
+        width = 1
+        while width < reach:
+            half = self.doubled[width]
+            self.doubled[2 * width] = half[..., width:] + half[..., :-width]
+            width *= 2
+
+    def at(self, start: int, width: int) -> Tensor:
+        """Sum over t + start … t + start + width − 1."""
+        return self.doubled[width].narrow(-1, self.reach - 1 + start, self.length)
+
+    def left(self, width: int) -> Tensor:
+        """Sum over t − width + 1 … t."""
+        return self.at(1 - width, width)
+
+    def ahead(self, width: int) -> Tensor:
+        """Sum over t … t + width − 1, at most as far as the variant looks."""
+        return self.at(0, min(width, self.right))
+
+    def around(self, width: int) -> Tensor:
+        """Sum over t − width + 1 … t + width − 1, at most as far as the variant looks."""
+        return self.left(width) + self.ahead(width) - self.x if self.right > 1 else self.left(width)
+
+    def mean(self, width: int) -> Tensor:
+        """Average over the window of `around`."""
+        return self.around(width) / (width + min(width, self.right) - 1)
+
+
+class Step(nn.Module):
+    """Residual block h + W₂(ELU(conv(norm h))): k = 3, dilated, normalised over features at each time step."""
+
+    def __init__(self, width: int, dilation: int, *, ahead: bool) -> None:
+        super().__init__()
+        self.pad = (dilation, dilation) if ahead else (2 * dilation, 0)
+        self.gain = nn.Parameter(torch.ones(width, 1))
+        self.conv = nn.Conv1d(width, width, 3, dilation=dilation)
+
+    def forward(self, h: Tensor) -> Tensor:
+        norm = h * torch.rsqrt(h.square().mean(1, keepdim=True) + 1e-3) * self.gain
+        return h + F.elu(self.conv(F.pad(norm, self.pad)))
+
+
+class Adaptive(nn.Module):
+    """(batch, channel, time) of any channel count → unbounded estimate and one-sigma uncertainty, in physical units."""
+
+    def __init__(self, config: AdaptiveConfig = ADAPTIVE) -> None:
+        super().__init__()
+        self.config = config
+        self.widths = [2**k for k in range(1, config.reach.bit_length())]
+        sides = 1 if config.right == 1 else 3
+        self.candidates = 1 + sum(1 if w > config.right else sides for w in self.widths) + self._extra_centres()
+        features, width = 2 * len(self.widths) + 11, config.width
+        self.enter = nn.Conv1d(features, width, 1)
+        self.tell = nn.Conv1d(width, 8, 1)
+        self.hear = nn.Conv1d(16, width, 1)
+        self.first = nn.Sequential(*(Step(width, d, ahead=config.kernel_ahead) for d in (1, 2, 4)))
+        self.choose_first = nn.Conv1d(width, self.candidates + 1, 1)
+        self.pair = nn.Parameter(
+            torch.tensor([[-2.0, 2.0, 2.0, 0.0, 0.0, 0.0, 0.0]]).repeat(len(config.regressions), 1)
+        )
+        self.ridge = nn.Parameter(torch.full((len(config.regressions),), -1.0))
+        count = len(config.regressions)
+        self.enter_second = nn.Conv1d(width + 2 + 5 * count, width, 1)
+        self.second = nn.Sequential(*(Step(width, d, ahead=config.kernel_ahead) for d in (1, 2)))
+        self.choose_second = nn.Conv1d(width, self.candidates + 1 + 4 * count + 1, 1)
+        with torch.no_grad():
+            for conv in (self.choose_first, self.choose_second):
+                conv.weight.mul_(0.3)
+                conv.bias.zero_()
+            self.choose_first.bias[-1] = 3.0  # begin by trusting
+
+    def _extra_centres(self) -> int:
+        return sum(1 for w in self.widths if w > self.config.right > 1)
+
+    # ── pieces ──
+
+    def _averages(self, z: Tensor, weight: Tensor) -> list[Tensor]:
+        """Weighted averages of z over every window, finest last; an empty window takes the next coarser average."""
+        config = self.config
+        total, mass = Windows(z * weight, config.reach, config.right), Windows(weight, config.reach, config.right)
+        coarse = total.around(config.reach) / (mass.around(config.reach) + 1e-6)
+        found: list[Tensor] = []
+        for w in reversed(self.widths):
+            around = (total.around(w) + _EMPTY * coarse) / (mass.around(w) + _EMPTY)
+            found.append(around)
+            if config.right > 1:
+                found.append((total.left(w) + _EMPTY * around) / (mass.left(w) + _EMPTY))
+            if config.right >= w:
+                found.append((total.ahead(w) + _EMPTY * around) / (mass.ahead(w) + _EMPTY))
+            coarse = around
+        found.append((z * weight + _EMPTY * coarse) / (weight + _EMPTY))
+        return found
+
+    def _filled(self, z: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """z with unobserved samples replaced by the finest average that holds any, and the coarsest average."""
+        config = self.config
+        total, mass = Windows(z * mask, config.reach, config.right), Windows(mask, config.reach, config.right)
+        coarse = base = total.around(config.reach) / (mass.around(config.reach) + 1e-6)
+        for w in reversed(self.widths[1:]):
+            coarse = (total.around(w) + _EMPTY * coarse) / (mass.around(w) + _EMPTY)
+        return z * mask + coarse * (1 - mask), base
+
+    def _features(self, z: Tensor, base: Tensor, mask: Tensor, repeat: Tensor, lag1: Tensor) -> list[Tensor]:
+        config = self.config
+        sums = Windows(z - base, config.reach, config.right)
+        density = Windows(mask, 8, config.right)
+
+        found, finer = [], z - base
+        for w in self.widths:
+            coarser = sums.mean(w)
+            found.append((finer - coarser) * (0.5 * w + min(w, config.right) * 0.5) ** 0.5)
+            finer = coarser
+            last = min(w // 2, config.right)
+            found.append((sums.at(last - w // 2, w // 2) - sums.at(last - w, w // 2)) / w**0.5)
+        bend = (
+            z - 0.5 * (_shift(z, -1) + _shift(z, -2)) if config.right == 1 else z - 0.5 * (_shift(z, -1) + _shift(z, 1))
+        )
+        rough = Windows(bend.square() / 1.5, 32, config.right)
+        local = [torch.log(rough.mean(w) + 0.02) for w in (8, 32)]
+        before, after = _shift(z, -1), _shift(z, -2 if config.right == 1 else 1)
+        found += [z - torch.maximum(before, after), z - torch.minimum(before, after)]
+        found += [sums.mean(4), sums.mean(4) + base, z]
+        return [torch.asinh(f) for f in found] + [*local, mask, density.around(8) / 15, repeat, lag1]
+
+    def _regress(self, x: Tensor, y: Tensor, window: int, ridge: Tensor, pair: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Co-emission regression within one window: candidate, chosen correlation, share of "none"."""
+        config = self.config
+        channels = x.shape[1]
+
+        def mean(s: Tensor) -> Tensor:
+            return Windows(s, window, config.right).mean(window)
+
+        views = torch.stack([Windows(y, lag, 1).left(lag) / lag for lag in config.lags], 2)  # (b, c, v, t)
+        own, other = mean(x), mean(views)
+        spread = (mean(x.square()) - own.square()).clamp_min(0)
+        spreads = (mean(views.square()) - other.square()).clamp_min(0)
+        joint = mean(x[:, :, None, None] * views[:, None]) - own[:, :, None, None] * other[:, None]  # (b, i, j, v, t)
+        slope = joint / (spreads[:, None] + ridge)
+        alike = joint * torch.rsqrt((spread[:, :, None, None] + 0.1) * (spreads[:, None] + 0.05))
+        square, loud, own_loud = (
+            alike.square(),
+            torch.log(spreads + 0.05)[:, None],
+            torch.log(spread + 0.1)[:, :, None, None],
+        )
+        score = pair[0] + pair[1] * alike.abs() + square * (pair[2] + pair[3] * loud + pair[4] * own_loud)
+        score = score + pair[5] * loud + pair[6] * own_loud
+        same = torch.eye(channels, dtype=torch.bool, device=x.device)[None, :, :, None, None]
+        score = score.masked_fill(same, -1e4).flatten(2, 3)
+        share = torch.softmax(torch.cat([score, torch.zeros_like(score[:, :, :1])], 2), 2)
+        none, share = share[:, :, -1], share[:, :, :-1]
+        moved = (slope * (views - other)[:, None]).flatten(2, 3)
+        return own + (share * moved).sum(2), (share * alike.flatten(2, 3)).sum(2), none
+
+    # ── the whole ──
+
+    def forward(
+        self, values: Tensor, valid: Tensor, sigma: Tensor, lag1: Tensor, bound: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """`values`, `valid`, `sigma`, `lag1` (batch, channel, time), `bound` (batch, channel, 1)."""
+        config = self.config
+        batch, channels, time = values.shape
+        fine = torch.isfinite(values) & (values.abs() < 1e30)
+        mask = (fine & (valid > 0.5)).to(values.dtype)
+        scaled = (torch.where(fine, values, bound) - bound) / sigma
+        z, base = self._filled(scaled.clamp(-_CLIP, _CLIP), mask)
+        repeat = (torch.where(fine, values, bound) == _shift(torch.where(fine, values, bound), -1)).to(values.dtype)
+
+        flat = (batch * channels, -1, time)
+        told = torch.stack(self._features(z, base, mask, repeat, lag1), 2).reshape(flat)
+        h = self.enter(told)
+        voice = F.elu(self.tell(h)).reshape(batch, channels, 8, time)
+        others = (voice.sum(1, keepdim=True) - voice) / (channels - 1 + 1e-6)
+        loudest = voice.amax(1, keepdim=True).expand_as(voice)
+        h = self.first(h + self.hear(torch.cat([others, loudest], 2).reshape(flat)))
+
+        chosen = self.choose_first(h).reshape(batch, channels, -1, time)
+        trust = mask * torch.sigmoid(chosen[:, :, -1])
+        averages = self._averages(z, trust)
+        stack = torch.stack(averages, 2)
+        y = (torch.softmax(chosen[:, :, :-1], 2) * stack).sum(2)
+
+        x = (z - base) * trust + (y - base) * (1 - trust)  # what is not trusted is not regressed
+        level = y - base
+        extra, said = [y], [torch.asinh(z - y), torch.log((x - level).square() + 0.02)]
+        for k, window in enumerate(config.regressions):
+            candidate, alike, none = self._regress(x, level, window, F.softplus(self.ridge[k]), self.pair[k])
+            misfit = Windows(x - candidate, 8, config.right)
+            square = Windows((x - candidate).square(), 8, config.right)
+            for w in (2, 4, 8):
+                extra.append(base + candidate + misfit.mean(w))
+            extra.append(base + candidate)
+            said += [
+                torch.asinh(2 * (candidate - level)),
+                torch.asinh(2 * misfit.mean(4)),
+                torch.log(square.mean(8) + 0.02),
+                alike,
+                none,
+            ]
+        h = self.enter_second(torch.cat([h, torch.stack(said, 2).reshape(batch * channels, -1, time)], 1))
+        chosen = self.choose_second(self.second(h)).reshape(batch, channels, -1, time)
+        estimate = (torch.softmax(chosen[:, :, :-1], 2) * torch.cat([stack, torch.stack(extra, 2)], 2)).sum(2)
+        spread = torch.exp(chosen[:, :, -1].clamp(-6, 6) - 1.5)
+        return estimate * sigma + bound, spread * sigma

@@ -1,0 +1,157 @@
+"""The adaptive network from a pretraining run to files that ship: weights, ONNX twin, card."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import platform
+from dataclasses import asdict, replace
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+import torch
+from safetensors.torch import save
+from torch import Tensor, nn
+
+from pc2dae.atomic import write_bytes
+from pc2dae.edge.adaptive import INPUTS, adaptive_of
+from pc2dae.edge.card import Card, digest, render_card
+from pc2dae.edge.safe import verify_onnx
+from pc2dae.errors import ModelError
+from pc2dae.model.adaptive import VARIANTS, Adaptive
+from pc2dae.training.export import TOLERANCE, bare, quiet, sealed
+from pc2dae.training.pretrain import LENGTH, ROWS, SETTINGS, pretrain
+
+OUTPUTS = ("estimate", "unbounded", "sigma")
+
+
+class Deployed(nn.Module):
+    """The network as it leaves the house: any float32 in, finite and at or above the bound out."""
+
+    def __init__(self, network: Adaptive) -> None:
+        super().__init__()
+        self.network = network
+
+    def forward(
+        self, values: Tensor, valid: Tensor, noise: Tensor, lag1: Tensor, bound: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Estimate, estimate before the bound, one-sigma uncertainty, each (batch, channel, time)."""
+        sigma = torch.where((noise > 1e-30) & (noise < 1e30), noise, torch.ones_like(noise))
+        memory = torch.where(lag1.abs() <= 1, lag1, torch.zeros_like(lag1))
+        unbounded, spread = self.network(values, valid, sigma, memory, bound)
+        return torch.maximum(unbounded, bound), unbounded, spread
+
+
+def reach_of(network: Adaptive) -> tuple[int, int]:
+    """How many samples before and after it an estimate depends on, measured by moving one sample."""
+    length, probe = 4001, Adaptive(network.config).double().eval()
+    probe.load_state_dict(network.state_dict())
+    generator = torch.Generator().manual_seed(0)
+    values = torch.randn(1, 2, length, generator=generator, dtype=torch.float64)
+    ones, zero = torch.ones_like(values), torch.zeros(1, 2, 1, dtype=torch.float64)
+    moved = values.clone()
+    moved[0, :, length // 2] += 50.0
+    with torch.no_grad():
+        before, after = (probe(x, ones, ones, 0 * ones, zero)[0] for x in (values, moved))
+    touched = torch.nonzero((before != after).any(1)[0]).flatten() - length // 2
+    return int(touched.max()), -int(touched.min())  # what it touches later is what the later ones look back on
+
+
+def export_adaptive(network: Adaptive, card: Card) -> bytes:
+    """The network as one ONNX for any number of channels and any length, verified against torch."""
+    deployed = Deployed(network.eval())
+    dim = torch.export.Dim.DYNAMIC
+    example = _example(np.random.default_rng(0), 2, 3, 600)
+    with quiet():
+        program = torch.onnx.export(
+            deployed,
+            tuple(map(torch.from_numpy, example)),
+            input_names=list(INPUTS),
+            output_names=list(OUTPUTS),
+            dynamic_shapes=(*({0: dim, 1: dim, 2: dim} for _ in INPUTS[:-1]), {0: dim, 1: dim}),
+            dynamo=True,
+            external_data=False,
+            verbose=False,
+        )
+    data = sealed(bare(program), card, {})
+    _verify(deployed, data)
+    return data
+
+
+def _example(rng: np.random.Generator, batch: int, channels: int, length: int) -> tuple[np.ndarray, ...]:
+    shape = (batch, channels, length)
+    values = rng.normal(5, 3, shape)
+    arrays = (values, rng.random(shape) < 0.9, np.ones(shape), np.zeros(shape), np.zeros((batch, channels, 1)))
+    return tuple(a.astype(np.float32) for a in arrays)
+
+
+def _verify(deployed: Deployed, data: bytes) -> None:
+    """Refuse a twin that differs from torch, or that breaks the promise on any input."""
+    twin = adaptive_of(data, verify_onnx(data, where="the export"), name="the export").network
+    rng = np.random.default_rng(1)
+    for batch, channels, length in ((1, 1, 300), (2, 15, 700), (1, 50, 64)):
+        values, valid, noise, lag1, bound = _example(rng, batch, channels, length)
+        for scale in (1e-3, 1.0, 1e3):
+            bad = rng.random(values.shape) < 0.01
+            values[bad] = rng.choice(np.array([np.nan, np.inf, -np.inf, 3e38], np.float32), bad.sum())
+            inputs = (values * np.float32(scale), valid, noise * np.float32(scale), lag1, bound)
+            ours = twin(*inputs)
+            with torch.no_grad():
+                theirs = [x.numpy() for x in deployed(*map(torch.from_numpy, inputs))]
+            if not (all(np.isfinite(x).all() for x in ours) and (ours[0] >= bound).all()):
+                raise ModelError("the export gave a value that is not finite or lies below the bound")
+            worst = max(float(np.max(np.abs(a - b))) for a, b in zip(ours, theirs, strict=True)) / scale
+            if not worst <= 10 * TOLERANCE:  # in units of the noise, whose scale is a tenth of a channel's or less
+                raise ModelError(f"the export differs from torch by {worst:.1e} of the noise")
+
+
+def make_card(network: Adaptive, *, variant: str, seed: int, steps: int) -> Card:
+    """What the model is and how it was made."""
+    look_back, look_ahead = reach_of(network)
+    return {
+        "name": variant,
+        "network": variant,
+        "config": asdict(network.config),
+        "parameters": sum(p.numel() for p in network.parameters()),
+        "look_back": look_back,
+        "look_ahead": look_ahead,
+        "reach": network.config.reach - 1,
+        "trained_on": f"random simulated suites, {ROWS} channels × {LENGTH} samples a step",
+        "command": f"python -m pc2dae.training.adaptive -o FOLDER --variant {variant} --steps {steps} --seed {seed}",
+        "seed": seed,
+        "steps": steps,
+        "threads": SETTINGS.threads,
+        "versions": {name: version(name) for name in ("pc2dae", "torch", "numpy")}
+        | {"python": platform.python_version()},
+    }
+
+
+def ship(network: Adaptive, card: Card, folder: Path) -> None:
+    """Write `<name>.onnx`, `<name>.safetensors` (for fine-tuning) and `<name>.card.json`."""
+    name = card["name"]
+    weights = save({key: value.contiguous() for key, value in network.state_dict().items()})
+    data = export_adaptive(network, card)
+    write_bytes(folder / f"{name}.safetensors", weights)
+    write_bytes(folder / f"{name}.onnx", data)
+    digests = {"onnx": digest(data), "weights": digest(weights)}
+    write_bytes(folder / f"{name}.card.json", render_card(card | {"sha256": digests}))
+
+
+def main() -> None:
+    """Pretrain a variant and write what ships; killed and started again it goes on."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("-o", "--out", type=Path, required=True)
+    parser.add_argument("--variant", choices=VARIANTS, default="adaptive")
+    parser.add_argument("--steps", type=int, default=SETTINGS.steps)
+    parser.add_argument("--seed", type=int, default=0)
+    chosen = parser.parse_args()
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
+    network = pretrain(
+        chosen.out, variant=chosen.variant, settings=replace(SETTINGS, steps=chosen.steps, seed=chosen.seed)
+    )
+    ship(network, make_card(network, variant=chosen.variant, seed=chosen.seed, steps=chosen.steps), chosen.out)
+
+
+if __name__ == "__main__":
+    main()
