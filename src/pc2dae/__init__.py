@@ -11,6 +11,7 @@ from pc2dae.errors import Pc2daeError
 if TYPE_CHECKING:
     from pc2dae.models import load_model
     from pc2dae.pipeline import denoise, evaluate, fit, ingest, open_flight
+    from pc2dae.report import report
     from pc2dae.suite import load_suite
 
 __version__ = version("pc2dae")
@@ -22,6 +23,7 @@ _LAZY = {
     "load_model": "pc2dae.models",
     "load_suite": "pc2dae.suite",
     "open_flight": "pc2dae.pipeline",
+    "report": "pc2dae.report",
 }
 __all__ = [
     "Pc2daeError",
@@ -33,12 +35,14 @@ __all__ = [
     "load_model",
     "load_suite",
     "open_flight",
+    "report",
 ]
 
 
 def __getattr__(name: str) -> Any:
     if name in _LAZY:
-        return getattr(import_module(_LAZY[name]), name)
+        room = import_module(_LAZY[name])
+        return room if _LAZY[name] == f"pc2dae.{name}" else getattr(room, name)  # the room `report` is itself callable
     raise AttributeError(f"module 'pc2dae' has no attribute '{name}'")
 
 

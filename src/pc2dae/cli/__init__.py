@@ -9,6 +9,7 @@ import typer
 
 # Importing a file adds its commands; the order is the order of `pc2dae --help`, which is that of the work.
 # isort: off
+from pc2dae.cli import report as _report  # noqa: F401
 from pc2dae.cli import simulate as _simulate  # noqa: F401
 from pc2dae.cli import ingest as _ingest  # noqa: F401
 from pc2dae.cli import inspect as _inspect  # noqa: F401

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import xarray as xr
+
+RESULTS = "results.parquet"  # what makes a folder a benchmark's
 
 
 def report(flight: xr.Dataset, path: str | os.PathLike[str], *, truth: xr.Dataset | None = None) -> None:
@@ -16,6 +19,25 @@ def report(flight: xr.Dataset, path: str | os.PathLike[str], *, truth: xr.Datase
     from pc2dae.report.flight_page import write_flight_page
 
     write_flight_page(flight, path, truth=truth)
+
+
+def is_benchmark(folder: str | os.PathLike[str]) -> bool:
+    """Whether a folder holds the results of `pc2dae benchmark`."""
+    return (Path(folder) / RESULTS).is_file()
+
+
+def report_benchmark(folder: str | os.PathLike[str], path: str | os.PathLike[str]) -> None:
+    """Write the report of a benchmark's folder as one HTML page."""
+    from pc2dae.report.benchmark_page import write_benchmark_page
+
+    write_benchmark_page(Path(folder) / RESULTS, path)
+
+
+def slides(flight: xr.Dataset, path: str | os.PathLike[str]) -> None:
+    """Write a flight's figures as a PDF, one page per family, then track and spectra."""
+    from pc2dae.report.slides import write_slides
+
+    write_slides(flight, path)
 
 
 class _Room(ModuleType):

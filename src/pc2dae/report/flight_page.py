@@ -10,13 +10,15 @@ import pandas as pd
 import xarray as xr
 
 from pc2dae.flight.schema import check_flight
-from pc2dae.report import plume_tables, summary
+from pc2dae.inspection import inspect_flight
+from pc2dae.pipeline import evaluate
+from pc2dae.report import plume_tables, quality, summary
 from pc2dae.report.figure import Figure, stamp
 from pc2dae.report.page import write_page
 from pc2dae.report.panels import KINDS, channel_figure, kinds
+from pc2dae.report.scores import score_tables
 from pc2dae.report.spectra import spectrum_figure
 from pc2dae.report.track import track_colours, track_figure
-from pc2dae.report.words import Row, Table, number, percent
 from pc2dae.suite import Channel, Suite
 
 
@@ -36,9 +38,15 @@ def write_flight_page(
     truth: xr.Dataset | None = None,
     scores: pd.DataFrame | None = None,
 ) -> None:
-    """Write the page of a flight, denoised or not; with `truth` its panels and tables show that too."""
+    """Write the page of a flight, denoised or not; with `truth` its panels show that too.
+
+    `scores` are those of `pipeline.evaluate`; where none are given they are made.
+    """
     suite = check_flight(flight)
     flight = flight.drop_dims([d for d in flight.dims if d != "time"])
+    if scores is None and flight.attrs.get("level") == "denoised":
+        scores = evaluate(flight, truth=truth)
+    inspection = inspect_flight(summary.as_measured(flight))
     facts = [summary.channel_facts(flight, channel) for channel in suite.channels]
     plumes = plume_tables.plumes_of(flight, suite)
     panels = [_panel(flight, channel, plumes, truth) for channel in suite.channels]
@@ -64,10 +72,10 @@ def write_flight_page(
         "spectra": [f for f in facts if f.name in spectra],
         "plumes": plume_tables.plume_table(flight, plumes, suite),
         "ratios": plume_tables.ratio_table(plumes),
-        "scores": [],
-        "verdicts": verdict_table(flight),
-        "quality": summary.quality_table(facts),
-        "figures_of_flight": None,
+        "scores": score_tables(scores) if scores is not None else [],
+        "verdicts": quality.verdict_table(inspection),
+        "quality": quality.channel_table(facts, inspection),
+        "figures_of_flight": quality.figures_table(inspection),
         "history": summary.history(flight),
         "provenance": summary.provenance(flight),
         "suite_table": summary.suite_table(suite),
@@ -115,19 +123,3 @@ def _tracer(plumes: plume_tables.Plumes, candidates: list[str]) -> str:
     if encounters.empty:
         return candidates[0]
     return str(encounters.groupby("channel")["snr"].max().idxmax())
-
-
-def verdict_table(flight: xr.Dataset) -> Table:
-    """Which families are believed, and why."""
-    from pc2dae.qc import judge_families
-
-    rows = [
-        Row([
-            v.family, "kept" if v.kept else "left out", v.reason, percent(v.figures.get("observed", np.nan)),
-            percent(v.figures.get("below_detection", np.nan)), percent(v.figures.get("negative", np.nan)),
-            number(v.figures.get("snr", np.nan), 2),
-        ], kind="" if v.kept else "gone-row")
-        for v in judge_families(summary.as_measured(flight))
-    ]  # fmt: skip
-    head = ["family", "verdict", "why", "observed", "below detection", "negative", "signal to noise"]
-    return Table(head, rows, frozenset({0, 1, 2}), frozenset({2}))

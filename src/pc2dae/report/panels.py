@@ -83,7 +83,7 @@ def channel_figure(
         "yaxis2": {
             "overlaying": "y",
             "side": "left",
-            "range": _range(raw, value),
+            "range": value_range(raw, value),
             "tickmode": "auto",
             "tickformat": "~s",
             "nticks": 6,
@@ -92,7 +92,7 @@ def channel_figure(
     return Figure(f"panel-{name}", data, layout, linked=True)
 
 
-def _range(raw: NDArray[np.float64], value: NDArray[np.float64]) -> list[float]:
+def value_range(raw: NDArray[np.float64], value: NDArray[np.float64]) -> list[float]:
     """Limits that show all of the estimate and nearly all of the log: one spike does not flatten the picture."""
     if not np.isfinite(raw).any():
         return [0.0, 1.0]

@@ -9,7 +9,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from pc2dae.flight.schema import BELOW_BOUND, FLAGS, observed
+from pc2dae.flight.schema import BELOW_BOUND, observed
 from pc2dae.noise import noise_level
 from pc2dae.report.panels import flag_counts
 from pc2dae.report.words import Row, Step, Table, Tile, duration, number, percent, units
@@ -137,19 +137,6 @@ def tiles(flight: xr.Dataset, suite: Suite, facts: list[ChannelFacts], plumes: i
 
 def _finite(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return values[np.isfinite(values)]
-
-
-def quality_table(facts: list[ChannelFacts]) -> Table:
-    """Channel by channel: noise, what lies below the bound, how much was observed, every flag."""
-    used = [name.replace("_", " ") for name in FLAGS if any(name.replace("_", " ") in f.flags for f in facts)]
-    head = ["channel", "unit", "noise σ", "uncertainty σ", "below bound", "after", "observed", *used]
-    rows = [
-        Row([f.name, f.units, number(f.noise, 2), number(f.uncertainty, 2), percent(f.below), percent(f.below_after),
-             percent(f.observed), *(f"{f.flags[name]:,}" if name in f.flags else "" for name in used)])
-        for f in facts
-    ]  # fmt: skip
-    note = "noise σ: of the record as logged, read from its quiet stretches; uncertainty σ: the estimate's own, median."
-    return Table(head, rows, frozenset({0, 1}), note=note + " Flags in samples.")
 
 
 def suite_table(suite: Suite) -> Table:

@@ -32,6 +32,7 @@ class Table:
     title: str = ""
     lead: str = ""
     note: str = ""
+    folded: bool = False  # shown when asked for
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,127 @@
+"""The figures of a flight for slides and paper: a PDF, one page per family, then the track and the spectra."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray as xr
+
+from pc2dae.atomic import replacing
+from pc2dae.flight.schema import check_flight
+from pc2dae.report import summary
+from pc2dae.report.panels import COVERAGE_90, value_range
+from pc2dae.report.plume_tables import Plumes, plumes_of
+from pc2dae.report.spectra import spectrum
+from pc2dae.report.track import metres
+from pc2dae.report.words import units
+from pc2dae.suite import Channel, Suite
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_RAW, _ESTIMATE, _PLUME = "#929da9", "#0072b2", "#e69f00"  # as on the page, and apart on grey paper
+_WIDE = (11.7, 8.3)  # A4 across [inch]
+_SPECTRA_ACROSS = 5
+
+
+def write_slides(flight: xr.Dataset, path: str | os.PathLike[str]) -> None:
+    """Write the PDF; the same flight gives the same bytes."""
+    from matplotlib.backends.backend_pdf import PdfPages
+
+    suite = check_flight(flight)
+    plumes = plumes_of(flight, suite)
+    pages = [_family_page(flight, suite, family.name, plumes) for family in suite.family]
+    pages += [page for page in (_track_page(flight, suite), _spectra_page(flight, suite)) if page is not None]
+    with replacing(path) as temporary, PdfPages(temporary, metadata={"CreationDate": None}) as document:
+        for page in pages:
+            document.savefig(page)
+
+
+def _page(flight: xr.Dataset, what: str) -> Figure:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=_WIDE)  # margins by hand: a layout solver takes most of the time of such pages
+    figure.suptitle(f"{summary.title(flight)}: {what}", fontsize=13, x=0.02, ha="left")
+    figure.subplots_adjust(left=0.08, right=0.97, top=0.92, bottom=0.07, hspace=0.25, wspace=0.3)
+    return figure
+
+
+def _family_page(flight: xr.Dataset, suite: Suite, family: str, plumes: Plumes) -> Figure:
+    channels = [channel for channel in suite.channels if suite.family_of(channel.name) == family]
+    figure = _page(flight, family)
+    axes = figure.subplots(len(channels), 1, sharex=True, squeeze=False).ravel()
+    minutes = (flight["time"].values - flight["time"].values[0]) / np.timedelta64(60_000, "ms")
+    for axis, channel in zip(axes, channels, strict=True):
+        _channel(axis, flight, channel, minutes)
+        for start, stop in plumes.intervals:
+            axis.axvspan(minutes[start], minutes[stop - 1], color=_PLUME, alpha=0.13, lw=0)
+    axes[-1].set_xlabel("minutes from take-off; plume encounters shaded")
+    axes[0].legend(loc="upper right", ncols=3, fontsize=8, frameon=False)
+    return figure
+
+
+def _channel(axis: Axes, flight: xr.Dataset, channel: Channel, minutes: Any) -> None:
+    name = channel.name
+    denoised = f"{name}_raw" in flight
+    raw = flight[f"{name}_raw" if denoised else name].values
+    value = flight[name].values
+    axis.plot(minutes, raw, color=_RAW, lw=0.6, label="as logged")
+    if denoised:
+        if f"{name}_uncertainty" in flight:
+            reach = COVERAGE_90 * flight[f"{name}_uncertainty"].values
+            low = np.maximum(value - reach, channel.lower_bound)
+            axis.fill_between(minutes, low, value + reach, color=_ESTIMATE, alpha=0.22, lw=0, label="90 % interval")
+        axis.plot(minutes, value, color=_ESTIMATE, lw=1.2, label="estimate")
+    axis.set_ylim(*value_range(raw, value))
+    axis.margins(x=0)
+    axis.set_ylabel(f"{name}\n[{units(channel.units)}]", fontsize=8)
+    axis.tick_params(labelsize=8)
+    axis.spines[["top", "right"]].set_visible(False)
+
+
+def _track_page(flight: xr.Dataset, suite: Suite) -> Figure | None:
+    position = metres(flight)
+    if position is None:
+        return None
+    chosen = {suite.family_of(n): n for n in reversed(suite.names) if np.isfinite(flight[n].values).any()}
+    figure = _page(flight, "track, coloured by concentration")
+    rows = -(-len(chosen) // 3)
+    axes = figure.subplots(rows, min(len(chosen), 3), squeeze=False).ravel()
+    for axis in axes[len(chosen) :]:
+        axis.set_visible(False)
+    for axis, name in zip(axes, [chosen[f.name] for f in suite.family if f.name in chosen], strict=False):
+        values = flight[name].values
+        low, high = np.nanquantile(values, [0.05, 0.99])
+        order = np.argsort(np.nan_to_num(values, nan=-np.inf))  # smoke over clean air
+        axis.plot(*position, color="#c9d0d8", lw=0.5, zorder=0)
+        dots = axis.scatter(
+            position[0][order], position[1][order], c=values[order], s=5, cmap="viridis_r", vmin=low, vmax=high
+        )
+        axis.set_aspect("equal", adjustable="datalim")
+        axis.set_title(f"{name} [{units(suite[name].units)}]", fontsize=9, loc="left")
+        axis.tick_params(labelsize=7)
+        figure.colorbar(dots, ax=axis, shrink=0.8).ax.tick_params(labelsize=7)
+    return figure
+
+
+def _spectra_page(flight: xr.Dataset, suite: Suite) -> Figure | None:
+    names = [name for name in suite.names if f"{name}_raw" in flight]
+    if not names:
+        return None
+    figure = _page(flight, "spectra before and after [units² Hz⁻¹ over Hz]")
+    rows = -(-len(names) // _SPECTRA_ACROSS)
+    axes = figure.subplots(rows, min(len(names), _SPECTRA_ACROSS), squeeze=False).ravel()
+    for axis in axes[len(names) :]:
+        axis.set_visible(False)
+    for axis, name in zip(axes, names, strict=False):
+        for variable, colour in ((f"{name}_raw", _RAW), (f"{name}_unbounded", _ESTIMATE)):
+            found = spectrum(flight[variable].values.astype(np.float64), suite.rate_hz) if variable in flight else None
+            if found is not None:
+                axis.loglog(*found, color=colour, lw=1.0)
+        axis.minorticks_off()
+        axis.set_title(name, fontsize=8, loc="left", pad=2)
+        axis.tick_params(labelsize=6)
+    return figure
