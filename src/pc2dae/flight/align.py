@@ -8,7 +8,7 @@ A plain CSV keeps its rows: the flight then has a dimension `row` with `row_time
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -51,8 +51,10 @@ def align(streams: Sequence[Stream], suite: Suite, *, flight_id: str = "flight")
     columns = sum(len(s.columns) for s in ordered)
     if count * (columns + 2 * len(suite.names)) > MAX_NUMBERS:
         days = count / suite.rate_hz / 86400
-        raise FlightError(f"the records span {days:,.1f} days at {suite.rate_hz:g} Hz with {columns} columns: too much for one flight",
-                          hint="ingest them in parts, or give a lower rate_hz in the suite")  # fmt: skip
+        raise FlightError(
+            f"the records span {days:,.1f} days at {suite.rate_hz:g} Hz with {columns} columns: too much for one flight",
+            hint="ingest them in parts, or give a lower rate_hz in the suite",
+        )
     values: dict[str, Array] = {}
     flags: dict[str, NDArray[np.int32]] = {}
     about: dict[str, dict[str, str]] = {}
@@ -79,7 +81,9 @@ def align(streams: Sequence[Stream], suite: Suite, *, flight_id: str = "flight")
                 mean, repair = mended(name, mean)
                 repairs += [repair] if repair else []
             values[name] = mean
-            about[name] = {"instrument": stream.key} | ({} if name in suite.names else {"units": stream.units.get(column, "1")})
+            about[name] = {"instrument": stream.key} | (
+                {} if name in suite.names else {"units": stream.units.get(column, "1")}
+            )
         if stream.instrument != "csv":
             prefix = stream.key.replace("/", "_")
             values[f"{prefix}_samples"] = np.bincount(cells[cells >= 0], minlength=count).astype(np.int16)
@@ -87,11 +91,19 @@ def align(streams: Sequence[Stream], suite: Suite, *, flight_id: str = "flight")
         placed.append(_placed(stream, cells, suite.rate_hz, tuple(repairs)))
     _unswap(values, placed)
     step = np.timedelta64(round(1e9 / suite.rate_hz), "ns")
-    flight = new_flight(start + np.arange(count) * step, values, suite, flags=flags, flight_id=flight_id,
-                        history=f"aligned {len(ordered)} records to {suite.rate_hz:g} Hz")  # fmt: skip
+    flight = new_flight(
+        start + np.arange(count) * step,
+        values,
+        suite,
+        flags=flags,
+        flight_id=flight_id,
+        history=f"aligned {len(ordered)} records to {suite.rate_hz:g} Hz",
+    )
     for name, attrs in about.items():
         kept = flight[name].attrs
-        flight[name].attrs = {**attrs, **kept, "instrument": attrs["instrument"]} if "instrument" in attrs else {**attrs, **kept}
+        flight[name].attrs = (
+            {**attrs, **kept, "instrument": attrs["instrument"]} if "instrument" in attrs else {**attrs, **kept}
+        )
         flight[name].attrs.setdefault("long_name", name.replace("_", " "))
         if not flight[name].attrs.get("units"):
             flight[name].attrs["units"] = "1"
@@ -105,7 +117,11 @@ def _names(stream: Stream, suite: Suite) -> dict[str, str]:
     if stream.instrument == "csv":
         return {column: column for column in stream.columns}
     prefix = stream.key.replace("/", "_")
-    wanted = {source.partition(".")[2]: name for name, source in suite.sources.items() if source.partition(".")[0] == stream.key}
+    wanted = {
+        source.partition(".")[2]: name
+        for name, source in suite.sources.items()
+        if source.partition(".")[0] == stream.key
+    }
     return {column: wanted.get(column, f"{prefix}_{column}") for column in stream.columns}
 
 
@@ -135,9 +151,10 @@ def repair_stamps(stream: Stream, rate_hz: float) -> Stream:
     step = float(np.median(np.diff(seconds[good]))) if len(good) > 1 else 1.0 / rate_hz
     step = step if step > 0 else 1.0 / rate_hz
     rows = np.flatnonzero(lost)
-    guess = np.interp(rows, good, seconds[good])
-    guess = np.where(rows < good[0], seconds[good[0]] - (good[0] - rows) * step, guess)
-    guess = np.where(rows > good[-1], seconds[good[-1]] + (rows - good[-1]) * step, guess)
+    before = good[
+        np.maximum(np.searchsorted(good, rows) - 1, 0)
+    ]  # where there is none: the first, and steps back from it
+    guess = seconds[before] + (rows - before) * step
     time = stream.time.copy()
     first = str(time[rows[0]])[:19]
     time[rows] = np.rint(guess * 1e6).astype(np.int64).astype("datetime64[us]").astype("datetime64[ns]")
@@ -155,7 +172,8 @@ def _grid(streams: Sequence[Stream], rate_hz: float) -> tuple[np.datetime64, int
         begin = first if first - slack <= begin else begin
         end = last if last + slack >= end else end
     step = round(1e9 / rate_hz)
-    start = int(begin.astype("datetime64[ns]").astype(np.int64) + EARLY * step) // step * step
+    whole = min(step, 1_000_000_000)  # slow grids begin with their first sample, not with a round minute
+    start = int(begin.astype("datetime64[ns]").astype(np.int64) + EARLY * whole) // whole * whole
     count = int((end.astype("datetime64[ns]").astype(np.int64) + EARLY * step - start) // step) + 1
     return np.datetime64(start, "ns"), count
 
@@ -165,7 +183,7 @@ def cells_of(time: NDArray[np.datetime64], start: np.datetime64, rate_hz: float)
     since = (time - start).astype(np.int64) * (rate_hz / 1e9)
     steps = np.diff(since)
     if len(since) > 2 and abs(float(np.median(steps)) - 1.0) < 0.2:
-        turn = np.exp(2j * np.pi * since)
+        turn = np.exp(2j * np.pi * since[:: max(len(since) // 100_000, 1)])
         mean = turn.mean()
         if abs(mean) > 0.8:
             phase = float(np.angle(mean)) / (2 * np.pi) % 1.0
@@ -228,7 +246,14 @@ def _placed(stream: Stream, cells: Index, rate_hz: float, repairs: tuple[str, ..
     twice = int((steps == 0).sum())
     if twice and typical >= 0.5:
         listed.append(f"{twice:,} rows share their stamp with another: averaged within the cell")
-    return Placed(stream.key, cells, 1 / typical if typical else float("nan"), len(gaps), float(gaps.max()) if len(gaps) else 0.0, tuple(listed))
+    return Placed(
+        stream.key,
+        cells,
+        1 / typical if typical else float("nan"),
+        len(gaps),
+        float(gaps.max()) if len(gaps) else 0.0,
+        tuple(listed),
+    )
 
 
 def _unswap(values: dict[str, Array], placed: list[Placed]) -> None:
@@ -243,17 +268,24 @@ def _unswap(values: dict[str, Array], placed: list[Placed]) -> None:
 
 def _with_rows(flight: xr.Dataset, streams: Sequence[Stream], placed: Sequence[Placed]) -> xr.Dataset:
     """The flight with the rows of the one plain CSV it came from."""
-    if len(streams) != 1 or streams[0].instrument != "csv":
+    if len(streams) != 1 or streams[0].instrument != "csv" or streams[0].notes.get("is_thinned"):
         return flight
     stream = streams[0]
-    flight["row_index"] = ("row", placed[0].cells, {"long_name": "cell on the grid of each row of the original file", "units": "1"})
-    flight["row_time"] = ("row", stream.time.astype("datetime64[ns]"), {"long_name": "time stamp of each row of the original file, UTC"})
+    flight["row_index"] = (
+        "row",
+        placed[0].cells,
+        {"long_name": "cell on the grid of each row of the original file", "units": "1"},
+    )
+    flight["row_time"] = (
+        "row",
+        stream.time.astype("datetime64[ns]"),
+        {"long_name": "time stamp of each row of the original file, UTC"},
+    )
     stamps = stream.notes.get("stamp")
     if stamps is not None:
-        flight["row_stamp"] = ("row", np.asarray(stamps, dtype=str).astype(object), {"long_name": "time stamp as the original file has it"})
+        flight["row_stamp"] = (
+            "row",
+            np.asarray(stamps, dtype=str).astype(object),
+            {"long_name": "time stamp as the original file has it"},
+        )
     return flight
-
-
-def clocks_attribute(fits: Mapping[str, float]) -> str:
-    """The applied offsets [s] by stream, as an attribute holds them."""
-    return json.dumps({key: round(offset, 3) for key, offset in fits.items()})

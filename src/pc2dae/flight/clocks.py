@@ -20,7 +20,7 @@ STEP_S = 0.25  # grid on which the two records are compared
 SMOOTH_S = 1.5  # both are smoothed alike: the noise of neither moves the best shift
 REACH_S = 60.0  # largest offset searched
 MIN_S = 120.0  # least time in common
-WORST_SIGMA_S = 0.2  # an offset is known if its standard error is below
+WORST_SIGMA_S = 0.25  # an offset is known if its standard error is below
 LEAST_GAIN = 60.0  # in units of the residual variance: what agreement must explain, over none
 LEAST_LEAD = 40.0  # … and over any shift 4 s or more away
 LAG_GAIN = 12.0  # … and from here on a lag explains more than the shift alone
@@ -70,7 +70,9 @@ def find_clocks(streams: Sequence[Stream]) -> list[ClockFit]:
         if stream.clock == "gps":
             fits[stream.key] = ClockFit(stream.key, True, 0.0, 0.0, by="GPS time")
             settled.append(stream)
-    if not settled and len(streams) > 1:
+    if len(streams) == 1 and not settled:
+        return [ClockFit(streams[0].key, True, 0.0, by="itself")]
+    if not settled:
         first = max(streams, key=lambda s: (sum(_column(s, q) is not None for q in QUANTITIES), len(s.time)))
         fits[first.key] = ClockFit(first.key, True, 0.0, 0.0, by="reference")
         settled.append(first)
@@ -82,7 +84,8 @@ def find_clocks(streams: Sequence[Stream]) -> list[ClockFit]:
                 fit = compare(reference, stream, quantity)
                 if fit is None:
                     continue
-                fits[stream.key] = fit
+                if fit.found or stream.key not in fits:
+                    fits[stream.key] = fit
                 if fit.found:
                     settled.append(fit.corrected(stream))
                     break
@@ -102,18 +105,18 @@ def compare(reference: Stream, stream: Stream, quantity: str) -> ClockFit | None
     pair = _pair(*x, *y)
     if pair is None:
         return ClockFit(stream.key, False, by=f"too little {quantity} in common with {reference.key}")
-    found = pair.shift(may_lag=QUANTITIES[quantity][1])
+    may_lag = QUANTITIES[quantity][1]
+    if pair.span_s > LONG_RECORD_S and not may_lag:
+        line = _drifting(pair, float((stream.time.min() - origin).astype(np.int64)) / 1e9)
+        if line is not None:
+            return ClockFit(stream.key, True, *line, by=by)
+    found = pair.shift(may_lag=may_lag)
     if isinstance(found, str):
         return ClockFit(stream.key, False, by=f"{by}: {found}")
     offset, sigma = found
     if sigma > WORST_SIGMA_S:
         return ClockFit(stream.key, False, sigma_s=sigma, by=f"{by}: known only to ±{sigma:.1f} s")
-    drift = _drift(pair, offset) if pair.span_s > LONG_RECORD_S else 0.0
-    if drift:
-        offset -= 1e-6 * drift * pair.span_s / 2
-    if abs(offset) < 3 * sigma and not drift:
-        offset = 0.0
-    return ClockFit(stream.key, True, offset, sigma, drift, by=by)
+    return ClockFit(stream.key, True, offset if abs(offset) > 3 * sigma else 0.0, sigma, by=by)
 
 
 def _column(stream: Stream, quantity: str) -> str | None:
@@ -165,7 +168,9 @@ class _Pair:
         total = float(self.y @ self.y)
         explained = self.explained(best)
         # Two neighbours on `at` share some of the smoothing, and slow errors hang together: fewer data than points.
-        variance = max(total - explained, 1e-12 * total) / max(len(self.y) - self.trend.shape[1] - 2, 1) * self._ties(best)
+        variance = (
+            max(total - explained, 1e-12 * total) / max(len(self.y) - self.trend.shape[1] - 2, 1) * self._ties(best)
+        )
         far = scores[np.abs(shifts - best) >= 4.0]
         if explained < LEAST_GAIN * variance or explained - far.max() < LEAST_LEAD * variance:
             return "no agreement"
@@ -206,7 +211,9 @@ def _pair(tx: Array, x: Array, ty: Array, y: Array) -> _Pair | None:
     if end - begin < max(MIN_S, 40 * step) or (end - begin) / STEP_S > 20_000_000:
         return None
     grid = np.arange(begin - REACH_S - 10, end + REACH_S + 10, STEP_S)
-    smooth = [gaussian_filter1d(np.interp(grid, t, v), SMOOTH_S / STEP_S, mode="nearest") for t, v in ((tx, x), (ty, y))]
+    smooth = [
+        gaussian_filter1d(np.interp(grid, t, v), SMOOTH_S / STEP_S, mode="nearest") for t, v in ((tx, x), (ty, y))
+    ]
     at = np.arange(begin, end, step)
     trend = _trend(at)
     seen = np.interp(at, grid, smooth[1])
@@ -227,24 +234,26 @@ def _trend(t: Array) -> Array:
     return np.asarray(np.linalg.qr(basis)[0])
 
 
-def _drift(pair: _Pair, offset: float) -> float:
-    """Drift [ppm] from the shifts of eight pieces of a long record, 0 where it is not significant."""
-    pieces = np.array_split(np.arange(len(pair.at)), 8)
+def _drifting(pair: _Pair, begin_s: float) -> tuple[float, float, float] | None:
+    """Offset at `begin_s`, its standard error [s] and drift [ppm] from the shifts of pieces; None where the drift is not clear."""
     when, shifts = [], []
-    for piece in pieces:
+    for piece in np.array_split(np.arange(len(pair.at)), 12):
         at = pair.at[piece]
         trend = _trend(at)
         y = pair.y[piece] - trend @ (trend.T @ pair.y[piece])
         found = replace(pair, at=at, y=y, trend=trend).shift(may_lag=False)
-        if not isinstance(found, str) and abs(found[0] - offset) < 20.0 and found[1] < 1.0:
-            when.append(float(at.mean()))
+        if not isinstance(found, str) and found[1] < 1.0:
+            when.append(float(at.mean()) - begin_s)
             shifts.append(found[0])
-    if len(when) < 5:
-        return 0.0
-    (slope, _), covariance = np.polyfit(when, shifts, 1, cov="unscaled")
-    residual = np.asarray(shifts) - np.polyval(np.polyfit(when, shifts, 1), when)
-    sigma = float(np.sqrt(covariance[0, 0] * residual @ residual / (len(when) - 2)))
-    return float(slope) * 1e6 if abs(slope) > 4 * sigma else 0.0
+    if len(when) < 6:
+        return None
+    (slope, start), unscaled = np.polyfit(when, shifts, 1, cov="unscaled")
+    residual = np.asarray(shifts) - slope * np.asarray(when) - start
+    variance = float(residual @ residual) / (len(when) - 2)
+    errors = np.sqrt(np.diag(unscaled) * variance)
+    if abs(slope) < 4 * errors[0] or errors[1] > WORST_SIGMA_S * 2 or variance > 1.0:
+        return None
+    return float(start), float(errors[1]), float(slope) * 1e6
 
 
 def _lagged(x: Array, tau_s: float) -> Array:

@@ -8,7 +8,12 @@ from pc2dae.errors import LogError
 from pc2dae.flight.stream import Array
 from pc2dae.suite import Channel
 
-_THOUSANDS = {"ppm": ("ppb", "%"), "ppb": ("ppt", "ppm"), "ng m-3": ("pg m-3", "ug m-3"), "ug m-3": ("ng m-3", "mg m-3")}
+_THOUSANDS = {
+    "ppm": ("ppb", "%"),
+    "ppb": ("ppt", "ppm"),
+    "ng m-3": ("pg m-3", "ug m-3"),
+    "ug m-3": ("ng m-3", "mg m-3"),
+}
 _CO2_PPM = (200.0, 100_000.0)  # where the median of any air lies
 
 
@@ -51,5 +56,7 @@ def check_units(channel: Channel, values: Array, *, source: str) -> None:
     smaller, larger = _THOUSANDS[channel.units]
     for factor, unit in ((1e-3, smaller), (1e3, larger)):
         if unit != "%" and np.mean((finite * factor >= max(low, 1e-9)) & (finite * factor <= high)) > 0.9:
-            raise LogError(f"{source}: channel '{channel.name}' around {np.median(finite):g} is not {channel.units}, but would fit {unit}",
-                           hint="correct the unit in the suite")  # fmt: skip
+            raise LogError(
+                f"{source}: channel '{channel.name}' around {np.median(finite):g} is not {channel.units}, but would fit {unit}",
+                hint="correct the unit in the suite",
+            )

@@ -20,7 +20,15 @@ COLUMNS = {
     "status": Column("status", "1"),
 }
 _BC = "mass_concentration_of_absorption_equivalent_black_carbon_of_dry_aerosol_particles_in_air"
-_CHANNEL = Channel(name="bc", units="ng m-3", valid_min=-200000.0, valid_max=1000000.0, detection_limit=100.0, wavelength_nm=880, standard_name=_BC)
+_CHANNEL = Channel(
+    name="bc",
+    units="ng m-3",
+    valid_min=-200000.0,
+    valid_max=1000000.0,
+    detection_limit=100.0,
+    wavelength_nm=880,
+    standard_name=_BC,
+)
 DECLARED = Declared(channels=(("bc", _CHANNEL),))
 
 

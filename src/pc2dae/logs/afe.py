@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from pc2dae.atomic import write_text
-from pc2dae.errors import LogError
 from pc2dae.flight.stream import Stream
 from pc2dae.logs.cells import cells, column, iso, local_time, utc_offset_min, write_table, zone_text
 from pc2dae.logs.files import LogFile
 from pc2dae.logs.reader import Column, Declared, Head, named, stream_of
+from pc2dae.logs.stamps import NeedsChoice
 from pc2dae.logs.table import read_table
 from pc2dae.suite import Suite
 
@@ -98,24 +98,26 @@ def read_sheet(path: Path) -> dict[str, Any]:
     try:
         sheet = json.loads(path.read_bytes().decode("utf-8-sig"))
     except OSError as error:
-        raise LogError(f"{path.name}: the calibration sheet cannot be opened ({error.strerror})") from None
+        raise NeedsChoice(f"{path.name}: the calibration sheet cannot be opened ({error.strerror})") from None
     except (ValueError, RecursionError) as error:
-        raise LogError(f"{path.name}: the calibration sheet is not JSON ({str(error).splitlines()[0]})") from None
+        raise NeedsChoice(f"{path.name}: the calibration sheet is not JSON ({str(error).splitlines()[0]})") from None
     return check_sheet(sheet, path.name)
 
 
 def check_sheet(sheet: Any, where: str) -> dict[str, Any]:
     """The sheet itself if it has the shape of one."""
     if not isinstance(sheet, dict) or not isinstance(sheet.get("sensors"), list):
-        raise LogError(f"{where}: not a calibration sheet", hint="expected an object with a list 'sensors'")
+        raise NeedsChoice(f"{where}: not a calibration sheet", hint="expected an object with a list 'sensors'")
     for number, cell in enumerate(sheet["sensors"], 1):
         if not isinstance(cell, dict) or not isinstance(cell.get("sensor_type"), str):
-            raise LogError(f"{where}: sensor {number} has no 'sensor_type'", hint='like "CO-A4"')
+            raise NeedsChoice(f"{where}: sensor {number} has no 'sensor_type'", hint='like "CO-A4"')
         for key, value in cell.items():
             is_number = isinstance(value, int | float) and abs(value) < 1e6
             if key.endswith(("_mv", "_ppb")) and value is not None and not is_number:
-                raise LogError(f"{where}: sensor {number} ({cell['sensor_type']}): '{key}' is {value!r}, not a number")
+                raise NeedsChoice(
+                    f"{where}: sensor {number} ({cell['sensor_type']}): '{key}' is {value!r}, not a number"
+                )
     v20 = sheet.get("pt1000_v20", V20)
     if not isinstance(v20, int | float) or not 0.1 < v20 < 1.0:
-        raise LogError(f"{where}: pt1000_v20 {v20!r} V is not possible", hint="about 0.3 V")
+        raise NeedsChoice(f"{where}: pt1000_v20 {v20!r} V is not possible", hint="about 0.3 V")
     return sheet

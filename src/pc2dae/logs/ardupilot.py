@@ -30,8 +30,29 @@ _RECORDS = (
     (132, "XKF1", "QBccCfffffffccce", "TimeUS,C,Roll,Pitch,Yaw,VN,VE,VD,dPD,PN,PE,PD,GX,GY,GZ,OH"),
     (133, "MSG", "QZ", "TimeUS,Message"),
 )
-STRUCT = {"a": "64s", "b": "b", "B": "B", "h": "h", "H": "H", "i": "i", "I": "I", "f": "f", "d": "d", "n": "4s", "N": "16s", "Z": "64s",
-          "c": "h", "C": "H", "e": "i", "E": "I", "L": "i", "M": "B", "q": "q", "Q": "Q", "g": "e"}  # fmt: skip
+STRUCT = {
+    "a": "64s",
+    "b": "b",
+    "B": "B",
+    "h": "h",
+    "H": "H",
+    "i": "i",
+    "I": "I",
+    "f": "f",
+    "d": "d",
+    "n": "4s",
+    "N": "16s",
+    "Z": "64s",
+    "c": "h",
+    "C": "H",
+    "e": "i",
+    "E": "I",
+    "L": "i",
+    "M": "B",
+    "q": "q",
+    "Q": "Q",
+    "g": "e",
+}
 
 
 def write(path: str | PathLike[str], stream: Stream) -> None:
@@ -54,8 +75,25 @@ def write(path: str | PathLike[str], stream: Stream) -> None:
         since_us, gps_ms, *(column(stream, n).tolist() for n in names), strict=True
     ):
         if lat == lat and lon == lon:
-            out += gps.pack(HEAD, 130, us, 0, 3, ms % WEEK_MS, ms // WEEK_MS, 14, 70, round(lat * 1e7), round(lon * 1e7),
-                            round((alt if alt == alt else 0.0) * 100), speed, 0.0, 0.0, 0.0, 1)  # fmt: skip
+            out += gps.pack(
+                HEAD,
+                130,
+                us,
+                0,
+                3,
+                ms % WEEK_MS,
+                ms // WEEK_MS,
+                14,
+                70,
+                round(lat * 1e7),
+                round(lon * 1e7),
+                round((alt if alt == alt else 0.0) * 100),
+                speed,
+                0.0,
+                0.0,
+                0.0,
+                1,
+            )
         if pressure == pressure:
             out += baro.pack(
                 HEAD,
@@ -80,10 +118,13 @@ SCALE = {"c": 0.01, "C": 0.01, "e": 0.01, "E": 0.01, "L": 1e-7}
 MAX_BYTES = 1 << 30  # a gigabyte of log is many hours of flight
 # record, column in it, ours, units, factor
 COLUMNS = (
-    ("GPS", "Lat", "latitude", "degrees_north", 1.0), ("GPS", "Lng", "longitude", "degrees_east", 1.0),
-    ("GPS", "Alt", "altitude", "m", 1.0), ("GPS", "Spd", "ground_speed", "m s-1", 1.0),
-    ("BARO", "Press", "baro_pressure", "hPa", 0.01), ("BARO", "Temp", "baro_temperature", "degC", 1.0),
-)  # fmt: skip
+    ("GPS", "Lat", "latitude", "degrees_north", 1.0),
+    ("GPS", "Lng", "longitude", "degrees_east", 1.0),
+    ("GPS", "Alt", "altitude", "m", 1.0),
+    ("GPS", "Spd", "ground_speed", "m s-1", 1.0),
+    ("BARO", "Press", "baro_pressure", "hPa", 0.01),
+    ("BARO", "Temp", "baro_temperature", "degC", 1.0),
+)
 DECLARED = Declared(
     motion={name: name for name in ("latitude", "longitude", "altitude", "ground_speed")},
     environment={"air_pressure": "baro_pressure", "air_temperature": "baro_temperature"},
@@ -149,8 +190,20 @@ def read(file: LogFile, head: Head, *, zone: str | None, suite: Suite | None) ->
         core = ekf.get("C", np.zeros(len(ekf["TimeUS"]))) == 0
         speed = np.hypot(ekf["VN"], ekf["VE"])[core]
         columns["ekf_speed"], units["ekf_speed"] = _at(boot_us, ekf["TimeUS"][core], speed), "m s-1"
-    return [Stream("ardupilot", "", time, columns, units, clock="gps", rows_read=int(len(good)), repairs=tuple(repairs),
-                   source=file.name, notes={"records": total})]  # fmt: skip
+    return [
+        Stream(
+            "ardupilot",
+            "",
+            time,
+            columns,
+            units,
+            clock="gps",
+            rows_read=len(good),
+            repairs=tuple(repairs),
+            source=file.name,
+            notes={"records": total},
+        )
+    ]
 
 
 def _at(wanted_us: Array, us: Array, values: Array) -> Array:
@@ -199,11 +252,12 @@ def _records(data: bytes) -> tuple[dict[str, dict[str, Array]], int, int]:
         if "TimeUS" not in described.labels or dtype.itemsize != described.length:
             continue
         rows = np.frombuffer(b"".join(data[p : p + described.length] for p in positions), dtype=dtype)
-        table = {
-            label: rows[label].astype(np.float64) * SCALE.get(letter, 1.0)
-            for label, letter in zip(described.labels, described.letters, strict=True)
-            if rows.dtype[label].kind != "S"
-        }
+        with np.errstate(invalid="ignore"):  # damaged records may hold numbers that are none
+            table = {
+                label: rows[label].astype(np.float64) * SCALE.get(letter, 1.0)
+                for label, letter in zip(described.labels, described.letters, strict=True)
+                if rows.dtype[label].kind != "S"
+            }
         if "I" in table:  # several receivers or barometers: the first
             table = {label: values[table["I"] == table["I"].min()] for label, values in table.items()}
         tables[described.name] = table

@@ -17,7 +17,9 @@ PRESET = "black-kite"
 def suite_for(streams: Sequence[Stream]) -> Suite:
     """The preset where the streams are its instruments, else a suite of all channels the streams can give."""
     preset = load_suite(PRESET)
-    kinds = {source.partition(".")[0].partition("/")[0] for name, source in preset.sources.items() if name in preset.names}
+    kinds = {
+        source.partition(".")[0].partition("/")[0] for name, source in preset.sources.items() if name in preset.names
+    }
     here = {stream.instrument for stream in streams}
     if "afe" in here or len(here & kinds) >= 3:
         return preset
@@ -37,7 +39,9 @@ def declared_suite(streams: Sequence[Stream]) -> Suite:
                 continue
             name = _free(channel.name, stream, taken)
             twin = next((n for n, s in sources.items() if _is_twin(s, stream, column) and n in taken), None)
-            families.setdefault(family, []).append(channel.model_copy(update={"name": name, "column": None, "duplicate_of": twin}))
+            families.setdefault(family, []).append(
+                channel.model_copy(update={"name": name, "column": None, "duplicate_of": twin})
+            )
             sources[name] = f"{stream.key}.{column}"
             taken[name] = stream.key
         for name, column in (*told.environment.items(), *told.motion.items()):
@@ -45,9 +49,16 @@ def declared_suite(streams: Sequence[Stream]) -> Suite:
                 sources[name] = f"{stream.key}.{column}"
     if not families:
         kinds = ", ".join(sorted({stream.key for stream in streams}))
-        raise LogError(f"no channel can be read from {kinds} alone", hint="pass --suite, or add the other instruments' logs")
+        raise LogError(
+            f"no channel can be read from {kinds} alone", hint="pass --suite, or add the other instruments' logs"
+        )
     name = "-".join(dict.fromkeys(stream.instrument for stream in streams))
-    return Suite(name=name, rate_hz=_rate(streams), family=tuple(Family(name=f, channel=tuple(c)) for f, c in families.items()), sources=sources)
+    return Suite(
+        name=name,
+        rate_hz=_rate(streams),
+        family=tuple(Family(name=f, channel=tuple(c)) for f, c in families.items()),
+        sources=sources,
+    )
 
 
 def _free(name: str, stream: Stream, taken: dict[str, str]) -> str:

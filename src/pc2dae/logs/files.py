@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import codecs
 import gzip
-import io
 import lzma
 import zipfile
 import zlib
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -17,7 +17,15 @@ from pc2dae.errors import LogError
 
 BLOCK = 1 << 22  # bytes read at a time: memory stays bounded however long the file
 HEAD = 1 << 16  # bytes a reader may look at to recognise its file
-_BROKEN = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile, zipfile.BadZipFile, NotImplementedError, RuntimeError)
+_BROKEN = (
+    EOFError,
+    zlib.error,
+    lzma.LZMAError,
+    gzip.BadGzipFile,
+    zipfile.BadZipFile,
+    NotImplementedError,
+    RuntimeError,
+)
 
 
 @dataclass(frozen=True)
@@ -32,66 +40,69 @@ class LogFile:
         """What people see in tables and errors."""
         return self.path.name if self.member is None else f"{self.path.name}/{self.member}"
 
-    def open(self) -> IO[bytes]:
+    @contextmanager
+    def open(self) -> Iterator[IO[bytes]]:
         """The bytes, unpacked."""
-        if self.member is not None:
-            return zipfile.ZipFile(self.path).open(self.member)
-        raw = self.path.open("rb")
-        if raw.peek(2)[:2] == b"\x1f\x8b":
-            return io.BufferedReader(gzip.GzipFile(fileobj=raw))  # type: ignore[type-var]
-        return raw
+        with ExitStack() as stack:
+            if self.member is not None:
+                yield stack.enter_context(stack.enter_context(zipfile.ZipFile(self.path)).open(self.member))
+                return
+            raw = stack.enter_context(self.path.open("rb"))
+            yield stack.enter_context(gzip.GzipFile(fileobj=raw)) if raw.peek(2)[:2] == b"\x1f\x8b" else raw
 
     def head(self) -> bytes:
         """The first bytes, as far as they can be unpacked."""
-        with self.open() as handle:
-            try:
+        try:
+            with self.open() as handle:
                 return handle.read(HEAD)
-            except _BROKEN as error:
-                raise LogError(f"{self.name}: cannot be unpacked ({error})", hint="copy the file again") from None
+        except _BROKEN:
+            head = _rescue(self, HEAD)
+            if not head:
+                raise self._broken() from None
+            return head
+
+    def _broken(self) -> LogError:
+        return LogError(f"{self.name}: cannot be unpacked (cut or damaged)", hint="copy the file again")
 
 
 def blocks(file: LogFile, repairs: list[str]) -> Iterator[bytes]:
     """The bytes in pieces; where a compressed file breaks off, what came before is given and the break is listed."""
-    with file.open() as handle:
-        given = 0
-        while True:
-            try:
-                block = handle.read(BLOCK)
-            except _BROKEN:
-                if given == 0:
-                    block = _rescue(file)
-                    if not block:
-                        raise LogError(f"{file.name}: cannot be unpacked (the compressed file is cut or damaged)",
-                                       hint="copy the file again") from None  # fmt: skip
-                    yield block
-                repairs.append("the compressed file is cut or damaged: only what could be unpacked is used")
-                return
-            if not block:
-                return
-            given += len(block)
+    given = 0
+    try:
+        with file.open() as handle:
+            while block := handle.read(BLOCK):
+                given += len(block)
+                yield block
+    except _BROKEN:
+        block = _rescue(file, given + BLOCK)[given:]
+        if given == 0 and not block:
+            raise file._broken() from None
+        repairs.append("the compressed file is cut or damaged: only what could be unpacked is used")
+        if block:
             yield block
 
 
-def _rescue(file: LogFile) -> bytes:
-    """What a damaged file gives when read in small bites: at most one block."""
+def _rescue(file: LogFile, most: int) -> bytes:
+    """What a damaged file gives when read in small bites, at most so many bytes."""
     kept = bytearray()
-    with file.open() as handle:
-        try:
-            while len(kept) < BLOCK and (bite := handle.read(512)):
-                kept += bite
-        except _BROKEN:
-            pass
-    return bytes(kept)
+    with suppress(*_BROKEN), file.open() as handle:
+        while len(kept) < most and (bite := handle.read1(64) if hasattr(handle, "read1") else handle.read(64)):
+            kept += bite
+    return bytes(kept[:most])
 
 
 def encoding_of(head: bytes) -> str:
-    """The text encoding, from the byte order mark or the place of the zero bytes; UTF-8 where nothing speaks against it."""
+    """The text encoding, from the byte order mark or the place of the zero bytes, else UTF-8."""
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
     if head.startswith(codecs.BOM_UTF8):
         return "utf-8-sig"
     sample = head[:4096]
-    if len(sample) >= 4 and sample[1::2].count(0) > 0.8 * len(sample[1::2]) and sample[::2].count(0) < 0.1 * len(sample):
+    if (
+        len(sample) >= 4
+        and sample[1::2].count(0) > 0.8 * len(sample[1::2])
+        and sample[::2].count(0) < 0.1 * len(sample)
+    ):
         return "utf-16-le"
     return "utf-8"
 
@@ -106,7 +117,7 @@ class Lines:
 
 
 def lines(file: LogFile, repairs: list[str]) -> Iterator[Lines]:
-    """The file's lines in pieces, whatever the encoding and line ends; what is not UTF-8 is read as Latin-1 and listed."""
+    """The file's lines in pieces, whatever encoding and line ends; what is not UTF-8 is read as Latin-1 and listed."""
     decoder: codecs.IncrementalDecoder | None = None
     number, rest = 1, ""
     for block in blocks(file, repairs):
@@ -114,7 +125,10 @@ def lines(file: LogFile, repairs: list[str]) -> Iterator[Lines]:
             encoding = encoding_of(block[:HEAD])
             if encoding.startswith("utf-16"):
                 repairs.append("the text is UTF-16")
-            decoder = codecs.getincrementaldecoder(encoding)(errors="latin-1-rescue" if encoding.startswith("utf-8") else "replace")
+            elif not _is_utf8(block):
+                repairs.append("the text is not UTF-8: read as Latin-1")
+            errors = "latin-1-rescue" if encoding.startswith("utf-8") else "replace"
+            decoder = codecs.getincrementaldecoder(encoding)(errors=errors)
         text = rest + decoder.decode(block)
         held = "\r" if text.endswith("\r") else ""  # its line feed may come with the next block
         text = text.removesuffix("\r").replace("\r\n", "\n").replace("\r", "\n")
@@ -128,6 +142,14 @@ def lines(file: LogFile, repairs: list[str]) -> Iterator[Lines]:
     rest = rest.replace("\r", "")
     if rest:
         yield Lines(number, [rest], is_cut=True)
+
+
+def _is_utf8(block: bytes) -> bool:
+    try:
+        block.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return error.start >= len(block) - 3  # a letter cut by our own reading
+    return True
 
 
 def _rescue_latin1(error: UnicodeError) -> tuple[str, int]:
@@ -156,7 +178,11 @@ def find_files(paths: list[Path]) -> list[LogFile]:
     for path in paths:
         if not path.exists():
             raise LogError(f"there is no file or folder '{path}'", hint="check the path")
-        inside = sorted(p for p in path.rglob("*") if p.is_file() and not p.name.startswith(".")) if path.is_dir() else [path]
+        inside = (
+            sorted(p for p in path.rglob("*") if p.is_file() and not p.name.startswith("."))
+            if path.is_dir()
+            else [path]
+        )
         for one in inside:
             found += _members(one)
     return found

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import io
 import warnings
-import zipfile
-from xml.etree.ElementTree import ParseError
 
 import numpy as np
 
@@ -15,21 +14,40 @@ from pc2dae.logs.reader import Column, Declared, Head
 from pc2dae.suite import Channel, Suite
 
 COLUMNS = {
-    "co(ppm)": Column("co", "ppb", 1000.0), "o3(ppb)": Column("o3", "ppb"), "nox(ppb)": Column("nox", "ppb"),
-    "CPC3010": Column("particle_number", "cm-3"), "Acetonitrile(ppb)": Column("acetonitrile", "ppb"), "Isoprene(ppb)": Column("isoprene", "ppb"),
-    "lat": Column("latitude", "degrees_north"), "long": Column("longitude", "degrees_east"), "alt": Column("altitude", "m"),
-}  # fmt: skip
+    "co(ppm)": Column("co", "ppb", 1000.0),
+    "o3(ppb)": Column("o3", "ppb"),
+    "nox(ppb)": Column("nox", "ppb"),
+    "CPC3010": Column("particle_number", "cm-3"),
+    "Acetonitrile(ppb)": Column("acetonitrile", "ppb"),
+    "Isoprene(ppb)": Column("isoprene", "ppb"),
+    "lat": Column("latitude", "degrees_north"),
+    "long": Column("longitude", "degrees_east"),
+    "alt": Column("altitude", "m"),
+}
 _TIME = ("y", "m", "d", "h(utc)", "m.1", "s")
 _MISSING = -9999.0
 _MAX_ROWS = 1_000_000
+_MAX_BYTES = 1 << 28
 DECLARED = Declared(
     channels=(
-        ("gas", Channel(name="co", units="ppb", valid_max=20000.0, standard_name="mole_fraction_of_carbon_monoxide_in_air")),
-        ("gas", Channel(name="o3", units="ppb", valid_max=1000.0, native_rate_hz=0.25, standard_name="mole_fraction_of_ozone_in_air")),
+        (
+            "gas",
+            Channel(name="co", units="ppb", valid_max=20000.0, standard_name="mole_fraction_of_carbon_monoxide_in_air"),
+        ),
+        (
+            "gas",
+            Channel(
+                name="o3",
+                units="ppb",
+                valid_max=1000.0,
+                native_rate_hz=0.25,
+                standard_name="mole_fraction_of_ozone_in_air",
+            ),
+        ),
         ("gas", Channel(name="nox", units="ppb", valid_max=2000.0)),
     ),
     motion={"latitude": "latitude", "longitude": "longitude", "altitude": "altitude"},
-)  # fmt: skip
+)
 
 
 def recognises(head: Head) -> bool:
@@ -40,22 +58,28 @@ def recognises(head: Head) -> bool:
 def read(file: LogFile, head: Head, *, zone: str | None, suite: Suite | None) -> list[Stream]:
     """CO, O3, NOx [ppb], particle number [cm-3], position."""
     from openpyxl import load_workbook
-    from openpyxl.utils.exceptions import InvalidFileException
 
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), file.open() as packed:
             warnings.simplefilter("ignore")  # about styles, which are of no interest
-            book = load_workbook(file.path, read_only=True, data_only=True)
+            book = load_workbook(io.BytesIO(packed.read(_MAX_BYTES)), read_only=True, data_only=True)
             sheet = book.worksheets[0]
             rows = [row for row, _ in zip(sheet.iter_rows(values_only=True), range(_MAX_ROWS), strict=False)]
             book.close()
-    except (InvalidFileException, zipfile.BadZipFile, ParseError, KeyError, ValueError, EOFError, IndexError, TypeError, AttributeError) as error:
-        raise LogError(f"{file.name}: the workbook cannot be opened ({type(error).__name__})", hint="save it again as .xlsx") from None
+    except Exception as error:  # noqa: BLE001 - the parser raises whatever the damage leads to
+        raise LogError(
+            f"{file.name}: the workbook cannot be opened ({type(error).__name__})", hint="save it again as .xlsx"
+        ) from None
     header = [str(cell) if cell is not None else "" for cell in rows[0]] if rows else []
     absent = [name for name in (*_TIME, "co(ppm)") if name not in header]
     if absent:
-        raise LogError(f"{file.name}: a workbook without column '{absent[0]}' is not known", hint="save the table as CSV and write a suite")
-    table = np.array([[_number(cell) for cell in (*row, *[None] * len(header))[: len(header)]] for row in rows[1:]], dtype=np.float64)
+        raise LogError(
+            f"{file.name}: a workbook without column '{absent[0]}' is not known",
+            hint="save the table as CSV and write a suite",
+        )
+    table = np.array(
+        [[_number(cell) for cell in (*row, *[None] * len(header))[: len(header)]] for row in rows[1:]], dtype=np.float64
+    )
     table = table.reshape(-1, len(header))
     column = {name: table[:, i] for i, name in enumerate(header)}
     parts = np.array([column[name] for name in _TIME])
@@ -67,10 +91,18 @@ def read(file: LogFile, head: Head, *, zone: str | None, suite: Suite | None) ->
     months = ((year - 1970) * 12 + month - 1).astype(np.int64).astype("datetime64[M]").astype("datetime64[ns]")
     seconds = (day - 1) * 86400 + hour * 3600 + minute * 60 + second
     time = months + np.round(seconds * 1000).astype(np.int64).astype("timedelta64[ms]")
-    columns = {new.name: np.where(column[old] == _MISSING, np.nan, column[old])[good] * new.factor for old, new in COLUMNS.items() if old in column}
+    columns = {
+        new.name: np.where(column[old] == _MISSING, np.nan, column[old])[good] * new.factor
+        for old, new in COLUMNS.items()
+        if old in column
+    }
     repairs = (f"{int((~good).sum()):,} rows without date and time left out",) if not good.all() else ()
     units = {new.name: new.units for old, new in COLUMNS.items() if old in column}
-    return [Stream("goamazon", "", time, columns, units, clock="gps", rows_read=len(table), repairs=repairs, source=file.name)]
+    return [
+        Stream(
+            "goamazon", "", time, columns, units, clock="gps", rows_read=len(table), repairs=repairs, source=file.name
+        )
+    ]
 
 
 def _number(cell: object) -> float:

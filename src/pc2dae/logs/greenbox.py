@@ -10,35 +10,79 @@ import numpy as np
 from pc2dae.errors import LogError
 from pc2dae.flight.stream import Stream
 from pc2dae.logs.files import LogFile
-from pc2dae.logs.reader import Column, Declared, Head, named, stream_of
+from pc2dae.logs.reader import Column, Declared, Head, stream_of
 from pc2dae.logs.table import Stamps, Table, read_table
 from pc2dae.suite import Channel, Suite
 
 # The names of the headerless variant, in order; R writes the same with points for every sign.
 NAMES = (
-    "GPS_Date_Time_(GMT)", "Latitude_(DM)", "Longitude_(DM)", "Latitude_(DMS)", "Longitude_(DMS)", "Altitude_()", "Course_Degrees",
-    "RTC_Date_Time_(PST)", "PM01_STD(ug/m3)", "PM2.5_STD(ug/m3)", "PM10_STD(ug/m3)", "PM01_ENV(ug/m3)", "PM2.5_ENV(ug/m3)",
-    "PM10_ENV(ug/m3)", "Particles0.3_(um/0.1L_air)", "Particles0.5_(um/0.1L_air)", "Particles1.0_(um/0.1L_air)",
-    "Particles2.5_(um/0.1L_air)", "Particles5.0_(um/0.1L_air)", "Particles10.0_(um/0.1L_air)", "CO2_(ppm)", "CO_raw(ppm)", "CO_temp_(C)",
-    "CO_humid_(%)", "SHT_Temp_(C)", "SHT_Humid_(%)", "SHT_DewP_(C)", "BME_temp(C)", "BME_press(mb)", "BME_humid(%)", "BME_alt(m)",
-    "MPL_Press_(hPa)", "Can_1_status", "Can_2_status", "airborne(0-Y 1-N)", "Calib_status",
-)  # fmt: skip
+    "GPS_Date_Time_(GMT)",
+    "Latitude_(DM)",
+    "Longitude_(DM)",
+    "Latitude_(DMS)",
+    "Longitude_(DMS)",
+    "Altitude_()",
+    "Course_Degrees",
+    "RTC_Date_Time_(PST)",
+    "PM01_STD(ug/m3)",
+    "PM2.5_STD(ug/m3)",
+    "PM10_STD(ug/m3)",
+    "PM01_ENV(ug/m3)",
+    "PM2.5_ENV(ug/m3)",
+    "PM10_ENV(ug/m3)",
+    "Particles0.3_(um/0.1L_air)",
+    "Particles0.5_(um/0.1L_air)",
+    "Particles1.0_(um/0.1L_air)",
+    "Particles2.5_(um/0.1L_air)",
+    "Particles5.0_(um/0.1L_air)",
+    "Particles10.0_(um/0.1L_air)",
+    "CO2_(ppm)",
+    "CO_raw(ppm)",
+    "CO_temp_(C)",
+    "CO_humid_(%)",
+    "SHT_Temp_(C)",
+    "SHT_Humid_(%)",
+    "SHT_DewP_(C)",
+    "BME_temp(C)",
+    "BME_press(mb)",
+    "BME_humid(%)",
+    "BME_alt(m)",
+    "MPL_Press_(hPa)",
+    "Can_1_status",
+    "Can_2_status",
+    "airborne(0-Y 1-N)",
+    "Calib_status",
+)
 COLUMNS = {
-    "pm01_env": Column("pm1", "ug m-3"), "pm2_5_env": Column("pm25", "ug m-3"), "pm10_env": Column("pm10", "ug m-3"),
-    "co2": Column("co2", "ppm"), "co_raw": Column("co", "ppm"), "co_temp": Column("co_temperature", "degC"),
-    "bme_temp": Column("temperature", "degC"), "bme_press": Column("pressure", "hPa"), "bme_humid": Column("humidity", "%"),
-    "latitude_dms": Column("latitude_dm", "1"), "longitude_dms": Column("longitude_dm", "1"), "altitude": Column("altitude", "m"),
-}  # fmt: skip
+    "pm01_env": Column("pm1", "ug m-3"),
+    "pm2_5_env": Column("pm25", "ug m-3"),
+    "pm10_env": Column("pm10", "ug m-3"),
+    "co2": Column("co2", "ppm"),
+    "co_raw": Column("co", "ppm"),
+    "co_temp": Column("co_temperature", "degC"),
+    "bme_temp": Column("temperature", "degC"),
+    "bme_press": Column("pressure", "hPa"),
+    "bme_humid": Column("humidity", "%"),
+    "latitude_dms": Column("latitude_dm", "1"),
+    "longitude_dms": Column("longitude_dm", "1"),
+    "altitude": Column("altitude", "m"),
+}
 _WRAPPED = 65000.0  # [ppm] a negative reading wrapped around in 16 bits
 DECLARED = Declared(
     channels=(
-        ("co2", Channel(name="co2", units="ppm", lower_bound=300.0, valid_min=300.0, valid_max=20000.0, native_rate_hz=0.5)),
+        (
+            "co2",
+            Channel(name="co2", units="ppm", lower_bound=300.0, valid_min=300.0, valid_max=20000.0, native_rate_hz=0.5),
+        ),
         ("gas", Channel(name="co", units="ppm", valid_min=-5.0, valid_max=1000.0)),
-        *(("pm", Channel(name=n, units="ug m-3", valid_min=0.0, valid_max=1000.0, native_rate_hz=0.5)) for n in ("pm1", "pm25", "pm10")),
+        *(
+            ("pm", Channel(name=n, units="ug m-3", valid_min=0.0, valid_max=1000.0, native_rate_hz=0.5))
+            for n in ("pm1", "pm25", "pm10")
+        ),
     ),
     environment={"air_temperature": "temperature", "relative_humidity": "humidity", "air_pressure": "pressure"},
     motion={"latitude": "latitude", "longitude": "longitude", "altitude": "altitude"},
-)  # fmt: skip
+)
 _ROW = re.compile(r'^("?\d*"?,)?[^,]*,"?\d+ \d+\.\d+ ?[NS]"?,"?\d+ \d+\.\d+ ?[EW]"?,')
 
 
@@ -55,7 +99,9 @@ def _kept(ending: str) -> str:
 
 def recognises(head: Head) -> bool:
     """Two clocks in the header, or rows with position in degrees and minutes."""
-    return head.find("GPS_Date_Time", "RTC_Date_Time", "CO2") is not None or (bool(head.lines) and _ROW.match(head.lines[0]) is not None)
+    return head.find("GPS_Date_Time", "RTC_Date_Time", "CO2") is not None or (
+        bool(head.lines) and _ROW.match(head.lines[0]) is not None
+    )
 
 
 def read(file: LogFile, head: Head, *, zone: str | None, suite: Suite | None) -> list[Stream]:
@@ -81,14 +127,21 @@ def read(file: LogFile, head: Head, *, zone: str | None, suite: Suite | None) ->
         texts=[n for n in names_of(head, has_header) if _bare(n) in ("latitude_dm", "longitude_dm")],
         stamps=Stamps(order="mdy", more=(gps_name,)),
     )
+    if gps_name not in table.more:
+        raise LogError(f"{file.name}: there is no column '{gps_name}'", hint="is the header damaged?")
     table = _on_gps_time(table, table.more[gps_name])
     signs = {axis: _sign(table, axis) for axis in ("latitude", "longitude")}
     table.numbers = {_bare(name): values for name, values in table.numbers.items()}
     table.header = [_bare(name) for name in table.header]
+    absent = [name for name in ("co2", "latitude_dms", "longitude_dms", "altitude") if name not in table.numbers]
+    if absent:
+        raise LogError(f"{file.name}: there is no column '{absent[0]}'", hint="is the header damaged?")
     wrapped = table.numbers["co2"] > _WRAPPED
     if wrapped.any():
         table.numbers["co2"] = np.where(wrapped, np.nan, table.numbers["co2"])
-        table.repairs.append(f"{int(wrapped.sum()):,} CO2 values above {_WRAPPED:,.0f} ppm (wrapped negatives) taken as missing")
+        table.repairs.append(
+            f"{int(wrapped.sum()):,} CO2 values above {_WRAPPED:,.0f} ppm (wrapped negatives) taken as missing"
+        )
     stream = stream_of(table, COLUMNS, "greenbox", clock="gps")
     columns, units = dict(stream.columns), dict(stream.units)
     for axis, unit in (("latitude", "degrees_north"), ("longitude", "degrees_east")):
@@ -124,5 +177,7 @@ def _on_gps_time(table: Table, gps: np.typing.NDArray[np.datetime64]) -> Table:
     shift = np.median((gps - table.time)[fixed].astype(np.int64)).astype(np.int64).astype("timedelta64[ns]")
     table.repairs.append(f"own clock is {abs(shift / np.timedelta64(1, 's')):,.0f} s off GPS time: not used")
     if not fixed.all():
-        table.repairs.append(f"{int((~fixed).sum()):,} rows without GPS time stamped by the own clock, shifted on to it")
+        table.repairs.append(
+            f"{int((~fixed).sum()):,} rows without GPS time stamped by the own clock, shifted on to it"
+        )
     return replace(table, time=np.where(fixed, gps, table.time + shift), is_zoned=True)

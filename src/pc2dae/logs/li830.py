@@ -33,13 +33,28 @@ def write(path: str | PathLike[str], stream: Stream) -> None:
     write_text(path, "<li830><ack>true</ack><ver>1.0.6</ver></li830>\r\n" + "".join(lines))
 
 
-TAGS = {"co2": ("co2", "ppm", 1.0), "celltemp": ("cell_temperature", "degC", 1.0), "cellpres": ("cell_pressure", "hPa", 10.0),
-        "flowrate": ("flow", "L min-1", 1.0)}  # fmt: skip
+TAGS = {
+    "co2": ("co2", "ppm", 1.0),
+    "celltemp": ("cell_temperature", "degC", 1.0),
+    "cellpres": ("cell_pressure", "hPa", 10.0),
+    "flowrate": ("flow", "L min-1", 1.0),
+}
 DECLARED = Declared(
     channels=(
-        ("co2", Channel(name="co2_li830", column="co2", units="ppm", lower_bound=300.0, valid_min=300.0, valid_max=20000.0, t90_s=2.0)),
+        (
+            "co2",
+            Channel(
+                name="co2_li830",
+                column="co2",
+                units="ppm",
+                lower_bound=300.0,
+                valid_min=300.0,
+                valid_max=20000.0,
+                t90_s=2.0,
+            ),
+        ),
     )
-)  # fmt: skip
+)
 _RECORD = re.compile(r"^(\S+)\s+<li8[0-9]{2}>\s*<data>(.*)</data>\s*</li8[0-9]{2}>\s*$", re.IGNORECASE)
 _VALUE = re.compile(r"<(\w+)>\s*([-+0-9.eE]+)\s*</\1>")
 
@@ -77,11 +92,24 @@ def read(file: LogFile, head: Head, *, zone: str | None, suite: Suite | None) ->
     if not good.any():
         raise LogError(f"{file.name}, line {at[0]:,}: '{stamps[0]}' is no time stamp")
     if not good.all():
-        repairs.append(f"{int((~good).sum()):,} rows whose time stamp cannot be read left out (first: line {at[int(np.argmin(good))]:,})")
+        repairs.append(
+            f"{int((~good).sum()):,} rows whose time stamp cannot be read left out (first: line {at[int(np.argmin(good))]:,})"
+        )
     columns = {TAGS[tag][0]: np.array(column)[good] * TAGS[tag][2] for tag, column in values.items()}
     columns = {name: column for name, column in columns.items() if not np.isnan(column).all()}
     units = {name: unit for name, unit, _ in TAGS.values() if name in columns}
-    return [Stream("li830", "", time[good], columns, units, rows_read=len(stamps) + len(broken), repairs=tuple(repairs), source=file.name)]
+    return [
+        Stream(
+            "li830",
+            "",
+            time[good],
+            columns,
+            units,
+            rows_read=len(stamps) + len(broken),
+            repairs=tuple(repairs),
+            source=file.name,
+        )
+    ]
 
 
 def _number(text: str | None) -> float:

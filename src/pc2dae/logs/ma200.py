@@ -95,25 +95,45 @@ def _readable(word: int) -> str:
 
 
 COLUMNS = {
-    "tape_position": Column("tape_position", "1"), "status": Column("status", "1"), "timebase": Column("timebase_s", "s"),
-    "flow_total": Column("flow_total", "mL min-1"), "flow1": Column("flow1", "mL min-1"), "flow2": Column("flow2", "mL min-1"),
-    "sample_temp": Column("sample_temperature", "degC"), "sample_rh": Column("sample_humidity", "%"),
-    "internal_pressure": Column("internal_pressure", "hPa", 0.01), "internal_temp": Column("internal_temperature", "degC"),
-    "gps_lat": Column("latitude", "degrees_north"), "gps_long": Column("longitude", "degrees_east"),
-    "gps_speed": Column("gps_speed", "m s-1", 1 / 3.6), "timezone_offset": Column("timezone_offset", "min"),
-}  # fmt: skip
+    "tape_position": Column("tape_position", "1"),
+    "status": Column("status", "1"),
+    "timebase": Column("timebase_s", "s"),
+    "flow_total": Column("flow_total", "mL min-1"),
+    "flow1": Column("flow1", "mL min-1"),
+    "flow2": Column("flow2", "mL min-1"),
+    "sample_temp": Column("sample_temperature", "degC"),
+    "sample_rh": Column("sample_humidity", "%"),
+    "internal_pressure": Column("internal_pressure", "hPa", 0.01),
+    "internal_temp": Column("internal_temperature", "degC"),
+    "gps_lat": Column("latitude", "degrees_north"),
+    "gps_long": Column("longitude", "degrees_east"),
+    "gps_speed": Column("gps_speed", "m s-1", 1 / 3.6),
+    "timezone_offset": Column("timezone_offset", "min"),
+}
 for _wave in ("uv", "blue", "green", "red", "ir"):
     COLUMNS |= {f"{_wave}_{x}": Column(f"{_wave}_{x}", "1") for x in ("sen1", "sen2", "ref", "atn1", "atn2", "k")}
     COLUMNS |= {f"{_wave}_{x}": Column(f"{_wave}_{x}", "ng m-3") for x in ("bc1", "bc2", "bcc")}
 _BC = "mass_concentration_of_absorption_equivalent_black_carbon_of_dry_aerosol_particles_in_air"
 DECLARED = Declared(
     channels=tuple(
-        ("bc", Channel(name=f"bc_{wave}_{spot}", column=f"{wave}_bc{spot}", units="ng m-3", valid_min=-200000.0, valid_max=1000000.0,
-                       detection_limit=30.0, wavelength_nm=nm, standard_name=_BC))
-        for wave, nm in (("uv", 375), ("ir", 880)) for spot in (1, 2)
+        (
+            "bc",
+            Channel(
+                name=f"bc_{wave}_{spot}",
+                column=f"{wave}_bc{spot}",
+                units="ng m-3",
+                valid_min=-200000.0,
+                valid_max=1000000.0,
+                detection_limit=30.0,
+                wavelength_nm=nm,
+                standard_name=_BC,
+            ),
+        )
+        for wave, nm in (("uv", 375), ("ir", 880))
+        for spot in (1, 2)
     ),
     motion={"latitude": "latitude", "longitude": "longitude", "ground_speed": "gps_speed"},
-)  # fmt: skip
+)
 
 
 def recognises(head: Head) -> bool:
@@ -144,7 +164,13 @@ def read(file: LogFile, head: Head, *, zone: str | None, suite: Suite | None) ->
 
 def _time_column(header: list[str]) -> list[str]:
     known = {plain(name): name for name in header}
-    for wanted in (("date_time_local",), ("date_time_gmt",), ("date_time_utc",), ("date_time",), ("date_local", "time_local")):
+    for wanted in (
+        ("date_time_local",),
+        ("date_time_gmt",),
+        ("date_time_utc",),
+        ("date_time",),
+        ("date_local", "time_local"),
+    ):
         if all(name in known for name in wanted):
             return [known[name] for name in wanted]
     return ["Date / time local"]

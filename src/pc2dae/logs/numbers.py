@@ -33,7 +33,10 @@ class Numbers:
 
     def listed(self) -> list[str]:
         """One line per repair."""
-        return [f"column '{name}': {count:,} {kind}{self.example[name, kind]} (first: line {line:,})" for (name, kind), (count, line) in self.found.items()]
+        return [
+            f"column '{name}': {count:,} {kind}{self.example[name, kind]} (first: line {line:,})"
+            for (name, kind), (count, line) in self.found.items()
+        ]
 
 
 def numbers(cells: pa.Array, at: NDArray[np.int64], *, name: str, separator: str, counts: Numbers) -> Array:
@@ -66,10 +69,15 @@ def _careful(cells: pa.Array, at: NDArray[np.int64], *, name: str, separator: st
         if pattern == _THOUSANDS:
             mended, kind = pc.replace_substring(text, ",", ""), "thousands separators removed"
         else:
-            mended, kind = pc.replace_substring(pc.replace_substring(text, ".", ""), ",", "."), "decimal commas read as points"
+            mended, kind = (
+                pc.replace_substring(pc.replace_substring(text, ".", ""), ",", "."),
+                "decimal commas read as points",
+            )
         text = pc.if_else(pc.and_(has_comma, fits), mended, text)
         counts.add(name, kind, with_comma & np.asarray(fits), at)
-    is_number = pc.or_(pc.match_substring_regex(text, _NUMBER), pc.match_substring_regex(text, r"(?i)^[-+]?inf(inity)?$"))
+    is_number = pc.or_(
+        pc.match_substring_regex(text, _NUMBER), pc.match_substring_regex(text, r"(?i)^[-+]?inf(inity)?$")
+    )
     bad = ~np.asarray(pc.fill_null(is_number, True))
     if bad.any():
         shown = str(text[int(np.argmax(bad))])[:30]

@@ -16,6 +16,7 @@ from pc2dae.logs.stamps import to_utc
 from pc2dae.logs.table import Stamps, Table, clean_names, cut, delimiter_of, read_table
 from pc2dae.suite import Suite, load_suite, presets
 
+LARGE_BYTES = 200_000_000  # from here on a file is averaged to the suite's rate while it is read
 DECLARED = Declared()  # the suite says what is what
 
 
@@ -58,11 +59,19 @@ def read(file: LogFile, head: Head, *, zone: str | None, suite: Suite | None) ->
     wanted = columns_of(suite)
     header = header_of(head)
     if suite.time.column not in header:
-        raise LogError(f"{file.name}: there is no time column '{suite.time.column}'", hint=nearest(suite.time.column, [h for h in header if h]))
-    optional = {c.name for c in suite.channels if c.difference_of is not None} | set(suite.environment) | set(suite.motion)
+        raise LogError(
+            f"{file.name}: there is no time column '{suite.time.column}'",
+            hint=nearest(suite.time.column, [h for h in header if h]),
+        )
+    optional = (
+        {c.name for c in suite.channels if c.difference_of is not None} | set(suite.environment) | set(suite.motion)
+    )
     for name, column in wanted.items():
         if column not in header and name not in optional:
-            raise LogError(f"{file.name}: there is no column '{column}' (channel '{name}')", hint=nearest(column, [h for h in header if h]))
+            raise LogError(
+                f"{file.name}: there is no column '{column}' (channel '{name}')",
+                hint=nearest(column, [h for h in header if h]),
+            )
     there = {name: column for name, column in wanted.items() if column in header}
     table = read_table(
         file,
@@ -72,17 +81,24 @@ def read(file: LogFile, head: Head, *, zone: str | None, suite: Suite | None) ->
         stamps=Stamps(format=suite.time.format),
         comment="#",
         keep_stamps=True,
+        thin_s=1.0 / suite.rate_hz if file.path.stat().st_size > LARGE_BYTES else None,
     )
     utc = table.time
     if not table.is_zoned:
         utc = to_utc(table.time, suite.time.zone or zone, file=file.name, repairs=table.repairs)
     units = {c.name: c.units for c in suite.channels}
     columns = {name: _without_sentinels(table, column, suite) for name, column in there.items()}
-    absent = sorted(set(suite.environment | suite.motion) - set(there))
+    for name, values in columns.items():
+        if np.isnan(values).all():
+            table.repairs.append(f"column '{there[name]}': no value at all")
+    absent = [f"{name} ('{column}')" for name, column in wanted.items() if name not in there]
     if absent:
         table.repairs.append(f"no column for {', '.join(absent)}")
-    stream = Stream("csv", "", utc, columns, {n: units.get(n, "") for n in columns}, rows_read=table.rows_read, source=file.name)
-    return [replace(stream, repairs=tuple(table.repairs), notes={"stamp": _stamps(table, utc), "suite": suite})]
+    stream = Stream(
+        "csv", "", utc, columns, {n: units.get(n, "") for n in columns}, rows_read=table.rows_read, source=file.name
+    )
+    notes = {"suite": suite, "is_thinned": table.is_thinned, "stamp": None if table.is_thinned else _stamps(table, utc)}
+    return [replace(stream, repairs=tuple(table.repairs), notes=notes)]
 
 
 def _without_sentinels(table: Table, column: str, suite: Suite) -> NDArray[np.float64]:
@@ -101,15 +117,15 @@ def _stamps(table: Table, utc: NDArray[np.datetime64]) -> NDArray[np.str_] | Non
     if table.is_zoned:
         if table.stamp_texts is None or not len(table.stamp_texts):
             return None
-        first = str(table.stamp_texts[0])
-        if not first[:4].isdigit() or "-" not in first:
+        texts = np.asarray(table.stamp_texts.to_numpy(zero_copy_only=False), dtype=str)
+        if "-" not in texts[0]:
             return None  # counted seconds: UTC says the same
-        return np.asarray(table.stamp_texts.to_numpy(zero_copy_only=False), dtype=str)
+        return None if np.array_equal(texts, np.char.add(np.datetime_as_string(utc, unit="s"), "Z")) else texts
     minutes = ((table.time - utc) / np.timedelta64(1, "m")).astype(int)
     if not minutes.any():
         return None
     fraction = np.any(table.time != table.time.astype("datetime64[s]"))
     zones = {m: zone_text(int(m)) for m in np.unique(minutes).tolist()}
-    return np.array([text + zones[m] for text, m in zip(iso(table.time, "ms" if fraction else "s"), minutes.tolist(), strict=True)])
-
-
+    return np.array(
+        [text + zones[m] for text, m in zip(iso(table.time, "ms" if fraction else "s"), minutes.tolist(), strict=True)]
+    )

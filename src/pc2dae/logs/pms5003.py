@@ -31,7 +31,10 @@ COLUMNS = {
 }
 DECLARED = Declared(
     channels=tuple(
-        ("pm", Channel(name=n, column=n, units="ug m-3", valid_min=0.0, valid_max=1000.0, detection_limit=7.5, t90_s=5.0))
+        (
+            "pm",
+            Channel(name=n, column=n, units="ug m-3", valid_min=0.0, valid_max=1000.0, detection_limit=7.5, t90_s=5.0),
+        )
         for n in ("pm1", "pm25", "pm10")
     )
 )

@@ -8,13 +8,23 @@ from pc2dae.logs.reader import Column, Declared, Head, named, stream_of
 from pc2dae.logs.table import read_table
 from pc2dae.suite import Channel, Suite
 
-COLUMNS = {f"{gas}_{e}": Column(f"{gas}_{e}", "mV") for gas in ("co", "no", "no2", "o3", "so2", "h2s") for e in ("we", "ae")}
+COLUMNS = {
+    f"{gas}_{e}": Column(f"{gas}_{e}", "mV") for gas in ("co", "no", "no2", "o3", "so2", "h2s") for e in ("we", "ae")
+}
 COLUMNS |= {
-    "co2_raw": Column("co2", "ppm"), "opcn3_pm1": Column("pm1", "ug m-3"), "opcn3_pm25": Column("pm25", "ug m-3"),
-    "opcn3_pm10": Column("pm10", "ug m-3"), "temp": Column("temperature", "degC"), "temp_manifold": Column("temperature", "degC"),
-    "temp_box": Column("box_temperature", "degC"), "rh": Column("humidity", "%"), "rh_manifold": Column("humidity", "%"),
-    "pressure": Column("pressure", "hPa", 0.01), "lat": Column("latitude", "degrees_north"), "lon": Column("longitude", "degrees_east"),
-}  # fmt: skip
+    "co2_raw": Column("co2", "ppm"),
+    "opcn3_pm1": Column("pm1", "ug m-3"),
+    "opcn3_pm25": Column("pm25", "ug m-3"),
+    "opcn3_pm10": Column("pm10", "ug m-3"),
+    "temp": Column("temperature", "degC"),
+    "temp_manifold": Column("temperature", "degC"),
+    "temp_box": Column("box_temperature", "degC"),
+    "rh": Column("humidity", "%"),
+    "rh_manifold": Column("humidity", "%"),
+    "pressure": Column("pressure", "hPa", 0.01),
+    "lat": Column("latitude", "degrees_north"),
+    "lon": Column("longitude", "degrees_east"),
+}
 _PM = [Channel(name=n, column=n, units="ug m-3", valid_min=0.0, valid_max=5000.0) for n in ("pm1", "pm25", "pm10")]
 _CO2 = Channel(name="co2", units="ppm", lower_bound=300.0, valid_min=200.0, valid_max=40000.0)
 DECLARED = Declared(

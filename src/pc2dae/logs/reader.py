@@ -73,7 +73,9 @@ def named(header: list[str], columns: Mapping[str, Column]) -> dict[str, Column]
     return found
 
 
-def stream_of(table: Table, columns: Mapping[str, Column], instrument: str, *, zone: str | None = None, **more: Any) -> Stream:
+def stream_of(
+    table: Table, columns: Mapping[str, Column], instrument: str, *, zone: str | None = None, **more: Any
+) -> Stream:
     """A table's wanted columns as a stream in UTC."""
     time = table.time if table.is_zoned else to_utc(table.time, zone, file=table.file.name, repairs=table.repairs)
     mapped = {new.name: table.numbers[old] * new.factor for old, new in named(table.header, columns).items()}

@@ -34,11 +34,22 @@ COLUMNS = {
 }
 DECLARED = Declared(
     channels=(
-        ("co2", Channel(name="co2_scd30", column="co2", units="ppm", lower_bound=300.0, valid_min=300.0, valid_max=40000.0,
-                        t90_s=46.0, native_rate_hz=0.5)),
+        (
+            "co2",
+            Channel(
+                name="co2_scd30",
+                column="co2",
+                units="ppm",
+                lower_bound=300.0,
+                valid_min=300.0,
+                valid_max=40000.0,
+                t90_s=46.0,
+                native_rate_hz=0.5,
+            ),
+        ),
     ),
     environment={"air_temperature": "temperature", "relative_humidity": "humidity"},
-)  # fmt: skip
+)
 
 
 def recognises(head: Head) -> bool:
@@ -49,6 +60,10 @@ def recognises(head: Head) -> bool:
 def read(file: LogFile, head: Head, *, zone: str | None, suite: Suite | None) -> list[Stream]:
     """CO2 [ppm], temperature [degC], humidity [%]."""
     table = read_table(
-        file, is_header=lambda line: "scd30_co2_ppm" in line, time=["timestamp"], wanted=lambda h: list(named(h, COLUMNS)), comment="#"
+        file,
+        is_header=lambda line: "scd30_co2_ppm" in line,
+        time=["timestamp"],
+        wanted=lambda h: list(named(h, COLUMNS)),
+        comment="#",
     )
     return [stream_of(table, COLUMNS, "scd30", zone=zone)]

@@ -12,6 +12,7 @@ from types import ModuleType
 import numpy as np
 
 from pc2dae.errors import LogError
+from pc2dae.flight.align import repair_stamps
 from pc2dae.flight.stream import Stream
 from pc2dae.logs import (
     ae51,
@@ -37,10 +38,22 @@ from pc2dae.logs.stamps import NeedsChoice
 from pc2dae.suite import Suite
 
 READERS: dict[str, ModuleType] = {
-    "ma200": ma200, "ae51": ae51, "afe": afe, "scd30": scd30, "li830": li830, "licor": licor, "pms5003": pms5003, "bme280": bme280,
-    "ardupilot": ardupilot, "quantaq": quantaq, "stap": stap, "flight_computer": flight_computer, "greenbox": greenbox,
-    "goamazon": goamazon, "icartt": icartt,
-}  # fmt: skip
+    "ma200": ma200,
+    "ae51": ae51,
+    "afe": afe,
+    "scd30": scd30,
+    "li830": li830,
+    "licor": licor,
+    "pms5003": pms5003,
+    "bme280": bme280,
+    "ardupilot": ardupilot,
+    "quantaq": quantaq,
+    "stap": stap,
+    "flight_computer": flight_computer,
+    "greenbox": greenbox,
+    "goamazon": goamazon,
+    "icartt": icartt,
+}
 DECLARED_BY = READERS | {"li840a": licor, "csv": plain}  # by a stream's instrument
 
 
@@ -85,8 +98,8 @@ def read_logs(paths: Iterable[str | PathLike[str]], *, zone: str | None = None, 
         said = "; ".join(f"{i.file}: {i.reason}" for i in book.ignored[:3])
         raise LogError(f"nothing readable in {', '.join(str(p) for p in given)}" + (f" ({said})" if said else " (no files)"),
                        hint="name the folder of a flight's logs, or pass --suite for plain CSV")  # fmt: skip
-    streams, too_far = _one_time(_joined(book.streams))
-    return LogBook(streams, book.ignored + too_far)
+    streams, too_far = _one_time(book.streams)
+    return LogBook(_joined(streams), book.ignored + too_far)
 
 
 def is_flight(path: str | PathLike[str]) -> bool:
@@ -125,10 +138,12 @@ def _plain_suite(file: LogFile, head: Head, suite: Suite | None) -> Suite:
     if found is not None:
         return found
     header = [name for name in plain.header_of(head) if name and name.isprintable()]
-    if b"\0" in head.raw[:1000] and not head.raw.startswith((b"\xff\xfe", b"\xfe\xff")) or len(header) < 2:
+    if (b"\0" in head.raw[:1000] and not head.raw.startswith((b"\xff\xfe", b"\xfe\xff"))) or len(header) < 2:
         raise LogError(f"{file.name}: no known instrument and no table", hint="remove it from the list")
     shown = ", ".join(header[:8]) + (", …" if len(header) > 8 else "")
-    raise LogError(f"{file.name}: no known instrument (columns {shown})", hint="describe its columns in a suite and pass --suite")
+    raise LogError(
+        f"{file.name}: no known instrument (columns {shown})", hint="describe its columns in a suite and pass --suite"
+    )
 
 
 def _is_sheet(file: LogFile) -> bool:
@@ -162,23 +177,35 @@ def _without_constants(stream: Stream, suite: Suite | None) -> Stream:
 def _joined(streams: list[Stream]) -> list[Stream]:
     """Parts of one instrument's record put together; several instruments of a kind told apart as units 1, 2, …"""
     groups: dict[tuple[str, str], list[list[Stream]]] = {}
+    spans = {id(s): _span(s) for s in streams}
     for stream in streams:
         chains = groups.setdefault((stream.instrument, stream.unit), [])
-        chain = next((c for c in chains if c[0].serial == stream.serial and not any(_overlap(s, stream) for s in c)), None)
+        mine = spans[id(stream)]
+        apart = [c for c in chains if c[0].serial == stream.serial and not any(_overlap(spans[id(s)], mine) for s in c)]
+        chain = apart[0] if apart else None
         if chain is None:
             chains.append([stream])
         else:
             chain.append(stream)
     joined = []
-    for (_, unit), chains in groups.items():
+    for (kind, unit), chains in groups.items():
+        if kind == "csv" and len(chains) > 1:
+            raise LogError(f"{chains[0][0].source} and {chains[1][0].source} hold the same columns at the same time",
+                           hint="ingest them one by one")  # fmt: skip
         for number, chain in enumerate(chains, 1):
-            whole = _concatenated(sorted(chain, key=lambda s: s.time.min()))
+            whole = _concatenated(sorted(chain, key=lambda s: spans[id(s)]))
             joined.append(replace(whole, unit=(f"{unit}{number}") if len(chains) > 1 else unit))
     return joined
 
 
-def _overlap(a: Stream, b: Stream) -> bool:
-    return bool(a.time.min() <= b.time.max() and b.time.min() <= a.time.max())
+def _span(stream: Stream) -> tuple[np.datetime64, np.datetime64]:
+    """First and last stamp, lost clocks apart."""
+    time = repair_stamps(stream, 1.0).time
+    return time.min(), time.max()
+
+
+def _overlap(a: tuple[np.datetime64, np.datetime64], b: tuple[np.datetime64, np.datetime64]) -> bool:
+    return bool(a[0] <= b[1] and b[0] <= a[1])
 
 
 def _concatenated(parts: list[Stream]) -> Stream:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import timedelta, timezone, tzinfo
+from datetime import UTC, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 import numpy as np
@@ -20,13 +20,15 @@ _EARLIEST, _LATEST = np.datetime64("1900-01-01", "ns"), np.datetime64("2200-01-0
 
 
 class NeedsChoice(LogError):
-    """Stamps that can be meant in two ways: only the user can say which, so no file is quietly left out for it."""
+    """Stamps that can be meant in two ways, a sheet that contradicts itself: no file is quietly left out for it."""
 
 
 class StampParser:
     """Parses a file's stamps block by block, keeping to what the first block decided."""
 
-    def __init__(self, file: str, stamp_format: str | None = None, *, epoch: str = "1970-01-01", order: str | None = None) -> None:
+    def __init__(
+        self, file: str, stamp_format: str | None = None, *, epoch: str = "1970-01-01", order: str | None = None
+    ) -> None:
         self.file, self.format = file, stamp_format
         self.epoch = np.datetime64(epoch, "ns")
         self.order = order  # "dmy" or "mdy", known from the instrument or decided by the first block
@@ -43,7 +45,10 @@ class StampParser:
             times, is_zoned = self._careful(texts, at)
         if is_zoned is not None:
             if self.is_zoned is not None and self.is_zoned != is_zoned:
-                raise LogError(f"{self.file}, line {int(at[0]):,}: some stamps carry a time zone and others do not", hint="mend the stamps")
+                raise LogError(
+                    f"{self.file}, line {int(at[0]):,}: some stamps carry a time zone and others do not",
+                    hint="mend the stamps",
+                )
             self.is_zoned = is_zoned
         return np.where((times >= _EARLIEST) & (times < _LATEST), times, np.datetime64("NaT"))
 
@@ -54,7 +59,10 @@ class StampParser:
             raise pa.ArrowInvalid("not ISO")
         is_zoned = re.search(r"(Z|[+-]\d\d(:?\d\d)?)$", first[16:]) is not None
         cast = texts.cast(pa.timestamp("ns", "UTC") if is_zoned else pa.timestamp("ns"))
-        return np.asarray(cast.cast(pa.timestamp("ns")) if not is_zoned else cast.to_numpy(zero_copy_only=False), dtype="datetime64[ns]"), is_zoned
+        return np.asarray(
+            cast.cast(pa.timestamp("ns")) if not is_zoned else cast.to_numpy(zero_copy_only=False),
+            dtype="datetime64[ns]",
+        ), is_zoned
 
     def _careful(self, texts: pa.Array, at: NDArray[np.int64]) -> tuple[Times, bool | None]:
         text = pc.utf8_trim_whitespace(texts)
@@ -81,7 +89,9 @@ class StampParser:
         is_zoned = bool(shares[0])
         if shares.any() != shares.all():
             line = int(at[np.asarray(good)][int(np.argmax(shares != shares[0]))])
-            raise LogError(f"{self.file}, line {line:,}: some stamps carry a time zone and others do not", hint="mend the stamps")
+            raise LogError(
+                f"{self.file}, line {line:,}: some stamps carry a time zone and others do not", hint="mend the stamps"
+            )
         kind = pa.timestamp("ns", "UTC") if is_zoned else pa.timestamp("ns")
         kept = pc.if_else(good, text, pa.scalar(None, pa.string()))
         try:
@@ -93,17 +103,28 @@ class StampParser:
     def _seconds(self, text: pa.Array) -> Times:
         """Seconds (or milliseconds) since the epoch."""
         valid = pc.match_substring_regex(text, r"^\d{9,13}(\.\d*)?$")
-        seconds = np.array(pc.if_else(valid, text, pa.scalar(None, pa.string())).cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=float)
+        seconds = np.array(
+            pc.if_else(valid, text, pa.scalar(None, pa.string())).cast(pa.float64()).to_numpy(zero_copy_only=False),
+            dtype=float,
+        )
         seconds = np.where(seconds > 1e11, seconds / 1000.0, seconds)
         whole = np.floor(np.nan_to_num(seconds))
-        nanoseconds = whole.astype(np.int64) * 1_000_000_000 + np.round((np.nan_to_num(seconds) - whole) * 1e6).astype(np.int64) * 1000
+        nanoseconds = (
+            whole.astype(np.int64) * 1_000_000_000
+            + np.round((np.nan_to_num(seconds) - whole) * 1e6).astype(np.int64) * 1000
+        )
         times: Times = self.epoch + nanoseconds.astype("timedelta64[ns]")
         return np.where(np.isnan(seconds), np.datetime64("NaT", "ns"), times)
 
     def _year_first(self, text: pa.Array, at: NDArray[np.int64]) -> pa.Array:
         """16-09-2019 → 2019-09-16; refused where no stamp tells day from month."""
         if self.order is None:
-            parts = pc.extract_regex(text, _DAY_FIRST.replace("(", "(?P<a>", 1).replace("(\\d{1,2})", "(?P<b>\\d{1,2})").replace("(\\d{4})", "(?P<y>\\d{4})"))
+            parts = pc.extract_regex(
+                text,
+                _DAY_FIRST.replace("(", "(?P<a>", 1)
+                .replace("(\\d{1,2})", "(?P<b>\\d{1,2})")
+                .replace("(\\d{4})", "(?P<y>\\d{4})"),
+            )
             first = np.array([int(p["a"]) if p else 0 for p in parts.to_pylist()])
             second = np.array([int(p["b"]) if p else 0 for p in parts.to_pylist()])
             if first.max() > 12 >= second.max():
@@ -124,15 +145,21 @@ class StampParser:
         assert self.format is not None
         is_zoned = "%z" in self.format or "%Z" in self.format
         try:
-            parsed = pd.to_datetime(pd.Series(texts.to_pylist()), format=self.format, errors="coerce", utc=is_zoned or None)
+            parsed = pd.to_datetime(
+                pd.Series(texts.to_pylist()), format=self.format, errors="coerce", utc=is_zoned or None
+            )
         except (ValueError, TypeError) as error:
-            raise LogError(f"{self.file}, line {int(at[0]):,}: the suite's time format '{self.format}' cannot be used ({error})") from None
+            raise LogError(
+                f"{self.file}, line {int(at[0]):,}: the suite's time format '{self.format}' cannot be used ({error})"
+            ) from None
         self.is_zoned = is_zoned
         if is_zoned:
             parsed = parsed.dt.tz_convert("UTC").dt.tz_localize(None)
         times = parsed.to_numpy(dtype="datetime64[ns]")
         if np.isnat(times).all():
-            raise LogError(f"{self.file}, line {int(at[0]):,}: '{texts[0]}' does not fit the suite's time format '{self.format}'")
+            raise LogError(
+                f"{self.file}, line {int(at[0]):,}: '{texts[0]}' does not fit the suite's time format '{self.format}'"
+            )
         return np.asarray(times)
 
     def listed(self) -> list[str]:
@@ -152,7 +179,7 @@ def zone_of(text: str) -> tzinfo:
     """A zone as people write it: "UTC", "-05:00", "UTC+5", "America/Regina"."""
     plain = text.strip()
     if plain.upper() in ("UTC", "Z", "GMT"):
-        return timezone.utc
+        return UTC
     match = re.fullmatch(r"(?:UTC|GMT)?([+-])(\d{1,2})(?::?(\d\d))?", plain)
     if match:
         minutes = int(match[2]) * 60 + int(match[3] or 0)
@@ -161,13 +188,19 @@ def zone_of(text: str) -> tzinfo:
     try:
         return ZoneInfo(plain)
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise NeedsChoice(f"'{text}' is no time zone", hint=f'write "UTC", "-05:00" or a place; {nearest(plain, available_timezones())}') from None
+        raise NeedsChoice(
+            f"'{text}' is no time zone",
+            hint=f'write "UTC", "-05:00" or a place; {nearest(plain, available_timezones())}',
+        ) from None
 
 
 def to_utc(local: Times, zone: str | None, *, file: str, repairs: list[str]) -> Times:
     """Wall-clock stamps of a zone as UTC; without a zone they are refused."""
     if zone is None:
-        raise NeedsChoice(f"{file}: the time stamps carry no time zone", hint='pass --zone (like "UTC" or "-05:00") or say it in the suite')
+        raise NeedsChoice(
+            f"{file}: the time stamps carry no time zone",
+            hint='pass --zone (like "UTC" or "-05:00") or say it in the suite',
+        )
     place = zone_of(zone)
     if isinstance(place, timezone):
         offset = int(place.utcoffset(None).total_seconds())

@@ -9,18 +9,32 @@ from pc2dae.logs.table import Stamps, read_table
 from pc2dae.suite import Channel, Suite
 
 COLUMNS = {
-    "sample_press_mbar": Column("pressure", "hPa"), "sample_temp_c": Column("temperature", "degC"),
-    "sigmab": Column("absorption_450", "Mm-1"), "sigmag": Column("absorption_525", "Mm-1"), "sigmar": Column("absorption_624", "Mm-1"),
-    "sigmab_smth": Column("absorption_450_smooth", "Mm-1"), "sigmag_smth": Column("absorption_525_smooth", "Mm-1"),
+    "sample_press_mbar": Column("pressure", "hPa"),
+    "sample_temp_c": Column("temperature", "degC"),
+    "sigmab": Column("absorption_450", "Mm-1"),
+    "sigmag": Column("absorption_525", "Mm-1"),
+    "sigmar": Column("absorption_624", "Mm-1"),
+    "sigmab_smth": Column("absorption_450_smooth", "Mm-1"),
+    "sigmag_smth": Column("absorption_525_smooth", "Mm-1"),
     "sigmar_smth": Column("absorption_624_smooth", "Mm-1"),
-}  # fmt: skip
+}
 _NAME = "volume_absorption_coefficient_of_radiative_flux_in_air_due_to_dried_aerosol_particles"
 DECLARED = Declared(
     channels=tuple(
-        ("absorption", Channel(name=f"absorption_{nm}", units="Mm-1", valid_min=-2000.0, valid_max=50000.0, wavelength_nm=nm, standard_name=_NAME))
+        (
+            "absorption",
+            Channel(
+                name=f"absorption_{nm}",
+                units="Mm-1",
+                valid_min=-2000.0,
+                valid_max=50000.0,
+                wavelength_nm=nm,
+                standard_name=_NAME,
+            ),
+        )
         for nm in (450, 525, 624)
     ),
-)  # fmt: skip
+)
 
 
 def recognises(head: Head) -> bool:

@@ -1,0 +1,221 @@
+"""Lines to columns, block by block: rows that are whole are kept, all others are listed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+from numpy.typing import NDArray
+
+from pc2dae.errors import LogError, nearest
+from pc2dae.flight.stream import Array
+from pc2dae.logs.files import Lines, LogFile
+from pc2dae.logs.numbers import Numbers, numbers
+from pc2dae.logs.stamps import StampParser, Times
+from pc2dae.logs.text import Stamps, Table, cut
+
+MAX_STAMPS = 2_000_000  # rows up to which the text of the stamps is kept
+MAX_NUMBERS = 16_000_000  # rows × columns held at once, 128 MB: more is no flight
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What is known of a table before its first row."""
+
+    file: LogFile
+    names: list[str]
+    header_line: str
+    separator: str
+    time: list[str]
+    wanted: list[str]
+    texts: list[str]
+    stamps: Stamps
+    comment: str | None
+    keep_stamps: bool  # as text, one per row
+    thin_s: float | None  # average to cells of this length while reading
+
+
+class Builder:
+    """Collects a table block by block."""
+
+    def __init__(self, layout: Layout, repairs: list[str]) -> None:
+        self.layout, self.repairs = layout, repairs
+        counts, where = Counter(layout.names), layout.file.name
+        for name in (*layout.time, *layout.wanted):
+            if name not in counts:
+                raise LogError(f"{where}: there is no column '{name}'", hint=nearest(name, [n for n in counts if n]))
+            if counts[name] > 1:
+                raise LogError(f"{where}: {counts[name]} columns are named '{name}'", hint="give each its own name")
+        how = layout.stamps
+        self.stamps = StampParser(where, how.format, epoch=how.epoch, order=how.order)
+        self.more_stamps = {name: StampParser(where, order=how.order) for name in how.more if name in counts}
+        self.parts: list[dict[str, Array]] = []
+        self.more: list[dict[str, Times]] = []
+        self.times: list[Times] = []
+        self.texts: dict[str, dict[str, None]] = {name: {} for name in layout.texts if name in counts}
+        self.rows = self.kept = self.before_thinning = 0
+        self.held: tuple[Times, dict[str, Array]] | None = None  # rows of a cell that the next block may go on with
+        self.dropped: dict[str, tuple[int, int]] = {}  # why → how many, first line
+        self.cells = Numbers()
+        self.stamp_texts: list[pa.Array] | None = [] if layout.keep_stamps else None
+        self.recent: list[str] = []  # the last complete rows, to judge a cut one by
+
+    def add(self, piece: Lines) -> None:
+        """Take some lines in."""
+        rows, at = self._complete_rows(piece)
+        if not rows:
+            return
+        layout = self.layout
+        data = self._columns(rows)
+        stamp = data[layout.time[0]]
+        if len(layout.time) > 1:
+            stamp = pc.binary_join_element_wise(*(data[name] for name in layout.time), " ")
+        times = self.stamps.parse(stamp, at)
+        part = {n: numbers(data[n], at, name=n, separator=layout.separator, counts=self.cells) for n in layout.wanted}
+        for name in self.texts:
+            self.texts[name].update(dict.fromkeys(data[name].unique().to_pylist()))
+        if piece.is_cut and at[-1] == piece.first + len(piece.texts) - 1:
+            self._doubt_last_cell(rows, part)
+        more = {name: parser.parse(data[name], at) for name, parser in self.more_stamps.items()}
+        good = ~np.isnat(times)
+        for line in at[~good].tolist():
+            self._drop("rows whose time stamp cannot be read", line)
+        self.more.append({name: stamps[good] for name, stamps in more.items()})
+        if self.stamp_texts is not None:
+            self.stamp_texts.append(stamp.filter(pa.array(good)))
+        self._keep(times[good], {name: values[good] for name, values in part.items()})
+        self.recent = rows[-50:]
+
+    def _keep(self, times: Times, part: dict[str, Array], *, is_last: bool = False) -> None:
+        if self.layout.thin_s is not None:
+            self.before_thinning += len(times)
+            if self.held is not None:
+                times = np.concatenate([self.held[0], times])
+                part = {name: np.concatenate([self.held[1][name], values]) for name, values in part.items()}
+            cells = _cells(times, self.layout.thin_s)
+            open_end = np.zeros(len(cells), bool) if is_last or not len(cells) else cells == cells[-1]
+            self.held = (times[open_end], {name: values[open_end] for name, values in part.items()})
+            times, part = _thinned(cells[~open_end], {n: v[~open_end] for n, v in part.items()}, self.layout.thin_s)
+        self.times.append(times)
+        self.parts.append(part)
+        self.kept += len(times)
+        if self.kept > MAX_STAMPS:
+            self.stamp_texts = None
+        if self.kept * (len(self.layout.wanted) + 1) > MAX_NUMBERS:
+            width = f"{len(self.layout.wanted)} column" + "s" * (len(self.layout.wanted) != 1)
+            raise LogError(f"{self.layout.file.name}: more than {self.kept:,} rows with {width} are too much for one flight",
+                           hint="split the file by day")  # fmt: skip
+
+    def _complete_rows(self, piece: Lines) -> tuple[list[str], NDArray[np.int64]]:
+        """The lines that have every cell, and their numbers; the others are listed."""
+        rows, at, wanted = [], [], len(self.layout.names)
+        separator, marker, comment = self.layout.separator, self.layout.header_line, self.layout.comment
+        last = piece.first + len(piece.texts) - 1 if piece.is_cut else -1
+        for number, line in enumerate(piece.texts, piece.first):
+            if not line or line.isspace() or (comment is not None and line.startswith(comment)):
+                continue
+            self.rows += 1
+            if "\0" in line:
+                self._drop("lines with zero bytes (power loss)", number)
+            elif line == marker:
+                self._drop("repeated header lines", number)
+            elif (line.count(separator) == wanted - 1 and '"' not in line) or (
+                '"' in line and line.count('"') % 2 == 0 and len(cut(line, separator)) == wanted
+            ):
+                rows.append(line)
+                at.append(number)
+            else:
+                self._drop(
+                    "last line, which is cut," if number == last else "rows with too few or too many cells", number
+                )
+        return rows, np.array(at, dtype=np.int64)
+
+    def _columns(self, rows: list[str]) -> dict[str, pa.Array]:
+        layout = self.layout
+        index = {n: str(layout.names.index(n)) for n in (*layout.time, *layout.wanted, *self.texts, *self.more_stamps)}
+        unique = [str(i) for i in range(len(layout.names))]  # columns nobody wants may share a name
+        try:
+            table = pa.csv.read_csv(
+                pa.BufferReader(("\n".join(rows) + "\n").encode("utf-8", "replace")),
+                read_options=pa.csv.ReadOptions(column_names=unique, use_threads=False, block_size=1 << 26),
+                parse_options=pa.csv.ParseOptions(delimiter=layout.separator),
+                convert_options=pa.csv.ConvertOptions(
+                    column_types=dict.fromkeys(unique, pa.string()),
+                    include_columns=list(dict.fromkeys(index.values())),
+                    strings_can_be_null=False,
+                ),
+            )
+        except pa.ArrowInvalid as error:
+            raise LogError(f"{layout.file.name}: the table cannot be read ({str(error).splitlines()[0]})") from None
+        if table.num_rows != len(rows):
+            raise LogError(f"{layout.file.name}: quotes are not closed between lines", hint="repair the quotes")
+        return {name: table.column(i).combine_chunks() for name, i in index.items()}
+
+    def _doubt_last_cell(self, rows: list[str], part: dict[str, Array]) -> None:
+        """Without a line end the last number may be cut: believed only with as many decimals as its column always has."""
+        name = self.layout.names[-1]
+        if name not in part:
+            return
+        last = cut(rows[-1], self.layout.separator)[-1].strip()
+        decimals = {len(cut(row, self.layout.separator)[-1].strip().partition(".")[2]) for row in self.recent}
+        if decimals == {len(last.partition(".")[2])} and decimals != {0}:
+            return
+        part[name][-1] = np.nan
+        self.repairs.append(f"the file ends without a line end: the last cell '{last}' may be cut and is not used")
+
+    def _drop(self, why: str, line: int) -> None:
+        count, first = self.dropped.get(why, (0, line))
+        self.dropped[why] = (count + 1, first)
+
+    def table(self, preamble: list[str]) -> Table:
+        """All blocks as one table."""
+        layout = self.layout
+        if self.held is not None:
+            self._keep(self.held[0][:0], {name: values[:0] for name, values in self.held[1].items()}, is_last=True)
+        if not self.kept:
+            why = "; ".join(f"{why}: {count}" for why, (count, _) in self.dropped.items())
+            raise LogError(
+                f"{layout.file.name}: no row can be used" + (f" ({why})" if why else " (there is only a header)")
+            )
+        for why, (count, first) in self.dropped.items():
+            self.repairs.append(f"{count:,} {why} left out (first: line {first:,})")
+        if layout.thin_s is not None:
+            self.repairs.append(f"a very large file: {self.before_thinning:,} rows averaged to {self.kept:,} cells while "
+                                "reading, the rows themselves are not kept")  # fmt: skip
+        self.repairs += self.cells.listed() + self.stamps.listed()
+        # Column by column, so that no second copy of everything exists.
+        columns = {name: np.concatenate([part.pop(name) for part in self.parts]) for name in layout.wanted}
+        return Table(
+            file=layout.file,
+            header=layout.names,
+            time=np.concatenate(self.times),
+            is_zoned=bool(self.stamps.is_zoned),
+            numbers=columns,
+            texts={name: list(values) for name, values in self.texts.items()},
+            rows_read=self.rows,
+            more={name: np.concatenate([part[name] for part in self.more]) for name in self.more_stamps},
+            repairs=self.repairs,
+            preamble=preamble,
+            stamp_texts=pa.concat_arrays(self.stamp_texts) if self.stamp_texts else None,
+            is_thinned=layout.thin_s is not None,
+        )
+
+
+def _cells(times: Times, cell_s: float) -> NDArray[np.int64]:
+    return np.asarray(times.astype(np.int64) // round(cell_s * 1e9), dtype=np.int64)
+
+
+def _thinned(cells: NDArray[np.int64], part: dict[str, Array], cell_s: float) -> tuple[Times, dict[str, Array]]:
+    """Means of the values of each cell, stamped with its beginning."""
+    kept, place = np.unique(cells, return_inverse=True)
+    means = {}
+    for name, values in part.items():
+        good = np.isfinite(values)
+        number = np.bincount(place[good], minlength=len(kept))
+        total = np.bincount(place[good], values[good], minlength=len(kept))
+        means[name] = np.where(number > 0, total / np.maximum(number, 1), np.nan)
+    return (kept * round(cell_s * 1e9)).astype("datetime64[ns]"), means

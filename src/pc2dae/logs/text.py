@@ -1,0 +1,69 @@
+"""What a table of text is: its columns as numbers, its stamps, and how its lines fall into cells."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from pc2dae.flight.stream import Array
+from pc2dae.logs.files import LogFile
+
+_DELIMITERS = ",;\t|"
+
+
+@dataclass(frozen=True)
+class Stamps:
+    """How a file writes its time, where that is not ISO 8601."""
+
+    format: str | None = None  # strftime
+    epoch: str = "1970-01-01"  # of stamps that count seconds
+    order: str | None = None  # "dmy" or "mdy" where the instrument is known for it
+    more: tuple[str, ...] = ()  # further columns of stamps
+
+
+@dataclass
+class Table:
+    """The rows of a file that could be used, as numbers under the file's own column names."""
+
+    file: LogFile
+    header: list[str]
+    time: NDArray[np.datetime64]  # as stamped, UTC if `is_zoned`
+    is_zoned: bool  # the stamps carry Z or an offset
+    numbers: dict[str, Array]
+    texts: dict[str, list[str]]  # distinct values of text columns, in order of appearance
+    rows_read: int
+    more: dict[str, NDArray[np.datetime64]]  # further stamps
+    repairs: list[str] = field(default_factory=list)
+    preamble: list[str] = field(default_factory=list)  # lines before the header
+    stamp_texts: pa.Array | None = None  # the stamps as they stand in the file, where asked for
+    is_thinned: bool = False  # rows are means over cells, not those of the file
+
+
+def cut(line: str, delimiter: str) -> list[str]:
+    """The cells of one line, quotes removed."""
+    if '"' not in line:
+        return line.split(delimiter)
+    try:
+        return next(csv.reader([line], delimiter=delimiter))
+    except (csv.Error, StopIteration):
+        return line.split(delimiter)
+
+
+def delimiter_of(line: str, following: Sequence[str] = ()) -> str:
+    """The delimiter under which the header and the lines after it have the same number of cells, most cells first."""
+    counts = {d: len(cut(line, d)) for d in _DELIMITERS}
+    agreeing = {
+        d: n for d, n in counts.items() if n > 1 and all(len(cut(f, d)) in (n, n + 1) for f in following if f.strip())
+    }
+    best = agreeing or counts
+    return max(best, key=lambda d: best[d])
+
+
+def clean_names(cells: Sequence[str]) -> list[str]:
+    """Column names without byte order mark and outer blanks."""
+    return [cell.replace("\ufeff", "").replace("\0", "").strip() for cell in cells]
