@@ -194,8 +194,7 @@ def fit(
 
     The same call on the same `out` goes on with a run that was cut short. `truths` are needed by objective `truth`.
     """
-    from pc2dae.training.fit import Settings
-    from pc2dae.training.run import Plan, train
+    from pc2dae.training.run import Plan, settings_for, train
     from pc2dae.windows.slicing import record_of
 
     if truths is not None and len(truths) != len(flights):
@@ -204,7 +203,7 @@ def fit(
     suite = shared_suite(ready)
     known: Sequence[xr.Dataset | None] = truths if truths is not None else [None] * len(ready)
     records = [record_of(flight, suite, truth=truth) for flight, truth in zip(ready, known, strict=True)]
-    plan = Plan(network=variant, objective=objective, settings=replace(settings or Settings(), seed=seed))
+    plan = Plan(network=variant, objective=objective, settings=replace(settings or settings_for(variant), seed=seed))
     if out is not None:
         train(records, suite, plan, folder=Path(out), report=report)
         return load_model(Path(out))

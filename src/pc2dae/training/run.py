@@ -15,6 +15,7 @@ import torch
 from torch import nn
 
 from pc2dae.atomic import replacing, write_text
+from pc2dae.baselines import BASELINES, baseline_loss, draw_crops
 from pc2dae.edge.card import Card, parse_card
 from pc2dae.edge.safe import read_limited
 from pc2dae.errors import ModelError
@@ -25,7 +26,7 @@ from pc2dae.training.export import export_onnx
 from pc2dae.training.fit import Look, Settings, fit
 from pc2dae.training.objectives import Loss, Objective, objective_of, physics_loss
 from pc2dae.windows.scaling import Scaler, fit_scaler
-from pc2dae.windows.slicing import Record, Segment, data_hash, random_crops, split, tiled_crops
+from pc2dae.windows.slicing import Crops, Record, Segment, data_hash, random_crops, split, tiled_crops
 
 STATE, CONFIG, HISTORY, PLOT = "state.safetensors", "config.json", "history.csv", "loss.png"
 
@@ -49,6 +50,11 @@ class Material:
     train: list[Segment]
     held_out: list[Segment]
     scaler: Scaler
+
+
+def settings_for(network: str) -> Settings:
+    """How a network learns unless told otherwise: the lean one bears a pace at which larger ones diverge."""
+    return Settings() if network == "lean" else Settings(learning_rate=3e-3)
 
 
 def material_of(records: Sequence[Record], suite: Suite, *, seed: int) -> Material:
@@ -86,15 +92,24 @@ def train(
     torch.manual_seed(plan.settings.seed)
     network = build_network(plan.network, suite, material.scaler)
     objective = objective_of(plan.objective, material.scaler, records)
-    families = [len(family.channel) for family in suite.family]
-    loss = physics_loss(VARIANTS[plan.network], families, mass=plan.mass, spectral=plan.spectral)
-    looks = learn(network, material, objective, loss, plan.settings, state=folder / STATE, report=report)
+    loss = loss_of(plan, suite)
+    crops = draw_crops(plan.network)
+    looks = learn(network, material, objective, loss, plan.settings, crops=crops, state=folder / STATE, report=report)
     _write_history(folder, looks)
     _plot(folder / PLOT, looks, title=f"{plan.network}, objective {plan.objective}, seed {plan.settings.seed}")
     card = make_card(plan, suite, material, config["data"], looks)
-    card = save_checkpoint(folder, network, card, onnx=export_onnx(network, card))
+    onnx = None if plan.network in BASELINES else export_onnx(network, card)  # rivals may break the promise it checks
+    card = save_checkpoint(folder, network, card, onnx=onnx)
     (folder / STATE).unlink(missing_ok=True)
     return card
+
+
+def loss_of(plan: Plan, suite: Suite) -> Loss:
+    """What the planned network is trained with."""
+    families = [len(family.channel) for family in suite.family]
+    if plan.network in BASELINES:
+        return baseline_loss(plan.network, families, steps=plan.settings.steps)
+    return physics_loss(VARIANTS[plan.network], families, mass=plan.mass, spectral=plan.spectral)
 
 
 def learn(
@@ -104,14 +119,15 @@ def learn(
     loss: Loss,
     settings: Settings,
     *,
+    crops: Callable[..., Crops] = random_crops,
     state: Path | None = None,
     report: Callable[[Look], None] | None = None,
 ) -> list[Look]:
-    """Train any network on random windows of the training segments, judged on the held-out ones, always the same."""
+    """Train any network on windows drawn by `crops` from the training segments, judged on the held-out ones."""
     judged = objective(tiled_crops(material.records, material.held_out), np.random.default_rng([settings.seed, 0x1D6E]))
     return fit(
         network,
-        draw=lambda rng: objective(random_crops(material.records, material.train, rng, count=settings.batch), rng),
+        draw=lambda rng: objective(crops(material.records, material.train, rng, count=settings.batch), rng),
         loss=loss,
         held_out=[judged],
         settings=settings,
