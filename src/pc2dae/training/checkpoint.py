@@ -12,6 +12,7 @@ from safetensors.torch import load, save
 from torch import nn
 
 from pc2dae.atomic import write_bytes
+from pc2dae.baselines import BASELINES
 from pc2dae.edge.card import Card, check_digest, digest, parse_card, render_card
 from pc2dae.edge.runtime import WindowedDenoiser
 from pc2dae.edge.safe import read_limited
@@ -23,6 +24,7 @@ from pc2dae.windows.scaling import Scaler
 WEIGHTS, CARD, ONNX = "weights.safetensors", "card.json", "model.onnx"
 # Which module's `build(name, suite, scaler)` makes which network.
 BUILDERS = {"lean": "pc2dae.model.pc2dae", "wide": "pc2dae.model.pc2dae"}
+BUILDERS |= dict.fromkeys(BASELINES, "pc2dae.baselines.dress")
 
 
 def build_network(name: str, suite: Suite, scaler: Scaler) -> nn.Module:
