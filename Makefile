@@ -9,7 +9,7 @@ need = if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; \
   then apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(2) >/dev/null; \
   else echo "$(1)$(2); install with: sudo apt-get install$(2)"; exit 2; fi
 
-.PHONY: install system demo test check lint types layers docs clean
+.PHONY: weights install system demo test check lint types layers docs clean
 
 install: $(BIN)/.installed
 
@@ -42,6 +42,10 @@ types: install
 
 layers: install
 	$(BIN)/lint-imports
+
+# The models lean and wide that ship, trained on the default simulated campaign; about ten minutes on one core.
+weights: install
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/weights.py
 
 docs: install
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
