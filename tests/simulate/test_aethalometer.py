@@ -58,3 +58,5 @@ def test_a_new_spot_begins_clean() -> None:
     row = int(np.flatnonzero(np.diff(position))[0])
     assert np.nanmax(attenuation[row + 1 : row + 20]) < 0.3 * attenuation[row]
     assert flight.truth["bc_uv_1_fault"].values[int(moments[0]) + 1] & TAPE_ADVANCE
+    response = flight.truth["bc_uv_1_response"].values
+    assert response.min() > -2000  # the step from the old spot to the new one is no reading

@@ -68,3 +68,9 @@ def test_the_autopilots_log_is_read_by_pymavlink(flown: SimulatedFlight, tmp_pat
     assert first._timestamp == pytest.approx(start, abs=0.3)
     assert first.Lat == pytest.approx(flown.truth["latitude"].values[0], abs=1e-4)
     log.close()
+
+
+def test_a_folder_is_used_again_without_leftovers(tmp_path: Path) -> None:
+    for seed in (1, 2):
+        folder = write_flight_files(simulate_flight(seed, 3), tmp_path)
+    assert len(list(folder.glob("MA200*.csv"))) == 1

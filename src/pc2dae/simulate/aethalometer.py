@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -45,6 +47,16 @@ def absorbing(bc_880: Array, angstrom: Array, wavelength_nm: float) -> Array:
     return np.asarray(bc_880 * (880.0 / wavelength_nm) ** (angstrom - 1.0), dtype=np.float64)
 
 
+@dataclass(frozen=True)
+class _Tape:
+    """The filter tape in flight."""
+
+    spot: NDArray[np.int64]  # number of the spot under the lamps at every fine step
+    advances_s: list[float]  # when it moved
+    used: float  # attenuation (ultraviolet, spot 1) collected before take-off
+    loading: float  # k: a reading falls by this share per unit of attenuation
+
+
 def fly_ma200(plan: FlightPlan, path: Path, air: Air, smoke: Smoke) -> Record:
     """The MA200's log of a flight, and the noise-free channels."""
     rng = plan.rng(10)
@@ -53,95 +65,110 @@ def fly_ma200(plan: FlightPlan, path: Path, air: Air, smoke: Smoke) -> Record:
     # Stamps are whole seconds and it measures just after each of its own: the clock's fraction follows from row one.
     clock = own_clock(rng)
     clock = Clock(round(clock.offset_s) + 0.3 - t[0] % 1.0, clock.drift_ppm)
-    loading = float(rng.uniform(0.002, 0.006))  # k: reading falls by this share per unit of attenuation
-    tape_limit = float(rng.uniform(3.0, 12.0))  # the operator's choice: a low limit in thick smoke
-    used = float(rng.uniform(0.0, 0.9)) * tape_limit  # what the spot collected before take-off
     t90 = float(rng.uniform(1.4, 2.4))  # tubing and flow chamber
-    wet = 2.0e-3 * (lagged(air.temperature, t90_s=40) - air.temperature[0])  # filter and lamps feel the temperature
-
     seen = {
         lamp: lagged(absorbing(smoke.species["bc"], smoke.species["angstrom"], nm), t90_s=t90)
         for lamp, (nm, *_) in LAMPS.items()
     }
-    piece, advances = _advances(seen["uv"], tape_limit, used, plan.samples)
-    columns: dict[str, Array] = {}
-    clean: dict[tuple[str, int], Array] = {}
-    row_piece = at(t, piece.astype(float)).round()
-    new_spot = np.diff(row_piece, prepend=row_piece[0]) != 0
-    flow_true = [np.asarray(f * (1 + 0.004 * swell(rng, len(piece), tau_s=60))) for f in FLOWS_ML_MIN]
-    flow_read = [at(t, f) * (1 + rng.normal(0, FLOW_NOISE, len(t))) for f in flow_true]
-    for lamp, (_, _, counts, electrons) in LAMPS.items():
-        reference = counts * (1 + 2e-4 * at(t, swell(rng, len(piece), tau_s=300)))
-        shot = np.sqrt(counts / electrons)
-        ref_read = reference + rng.normal(0, np.hypot(0.3 * ADDITIVE_COUNTS, 0.3 * shot), len(t))
-        columns[f"{lamp}_ref"] = np.rint(ref_read)
-        for spot in (0, 1):
-            g = gain(lamp, FLOWS_ML_MIN[spot])
-            before = used * g / gain("uv", FLOWS_ML_MIN[0]) * (piece == 0)
-            load = before + _piecewise_sum(g * seen[lamp] * flow_true[spot] / FLOWS_ML_MIN[spot], piece)
-            attenuation = -np.expm1(-loading * load) / loading + (1 + 0.3 * spot) * wet
-            settle = 0.004 * np.exp(-_since_advance(piece) / 4.0) * (piece > 0)
-            truth = at(t, attenuation + settle)
-            sensor = counts * np.exp(-truth / 100.0) * reference / counts
-            sigma = np.sqrt(ADDITIVE_COUNTS**2 + sensor / electrons)
-            sensor_read = sensor + sigma * rng.standard_normal(len(t))
-            read = -100.0 * np.log(sensor_read / ref_read)
-            columns[f"{lamp}_sen{spot + 1}"] = np.rint(sensor_read)
-            columns[f"{lamp}_atn{spot + 1}"] = read
-            columns[f"{lamp}_bc{spot + 1}"] = np.rint(_steps(t, read) / gain(lamp, 1.0) / flow_read[spot])
-            clean[lamp, spot] = _steps(t, truth) / gain(lamp, 1.0) / at(t, flow_true[spot])
-        known = columns[f"{lamp}_atn1"] > 3.0  # the firmware waits for enough darkening before it corrects
-        columns[f"{lamp}_k"] = np.where(known, loading, 0.0)
-        columns[f"{lamp}_bcc"] = np.rint(columns[f"{lamp}_bc1"] / (1 - columns[f"{lamp}_k"] * columns[f"{lamp}_atn1"]))
+    tape = _tape(rng, seen["uv"], plan.samples)
+    warmth = 2.0e-3 * (lagged(air.temperature, t90_s=40) - air.temperature[0])  # filter and lamps feel the temperature
+    columns, clean = _optics(rng, t, seen, tape, warmth)
 
     starting = t < START_UP_S
-    moving = np.zeros(len(t), dtype=bool)
-    for moment in advances:
-        moving |= (t >= moment) & (t < moment + ADVANCE_S)
-    blank = starting | moving | new_spot
+    moving = np.any([(t >= m) & (t < m + ADVANCE_S) for m in tape.advances_s] or [starting & False], axis=0)
+    spot = at(t, tape.spot.astype(float)).round()
+    new_spot = np.diff(spot, prepend=spot[0]) != 0
     for name in columns:
-        columns[name] = np.where(blank if "bc" in name else starting | moving, np.nan, columns[name])
-    latitude, longitude = latitude_longitude(path, plan)
+        if not name.startswith("flow"):
+            blank = starting | moving | (new_spot if "bc" in name else False)
+            columns[name] = np.where(blank, np.nan, columns[name])
     columns |= {
-        "tape_position": 17.0 + row_piece,
+        "tape_position": 17.0 + spot,
         "status": np.where(starting | moving, STARTING, 0.0) + DUAL_SPOT + EXTERNAL_POWER,
-        "flow_total": flow_read[0] + flow_read[1],
-        "flow1": flow_read[0],
-        "flow2": flow_read[1],
-        "sample_temperature": at(t, lagged(air.chamber_temperature, t90_s=2.0)) + 2.5 + rng.normal(0, 0.03, len(t)),
-        "sample_humidity": at(t, lagged(air.chamber_humidity, t90_s=2.0)) - 6.0 + rng.normal(0, 0.08, len(t)),
-        "internal_pressure": at(t, lagged(air.pressure, t90_s=1.0)) - 2.1 + rng.normal(0, 0.06, len(t)),
-        "internal_temperature": at(t, lagged(air.temperature, t90_s=400.0)) + 6.0 + rng.normal(0, 0.02, len(t)),
-        "latitude": at(t, latitude) + rng.normal(0, 1.5e-5, len(t)),
-        "longitude": at(t, longitude) + rng.normal(0, 2.5e-5, len(t)),
-        "gps_speed": np.hypot(
-            at(t - 0.6, path.vx) + rng.normal(0, 0.06, len(t)), at(t - 0.6, path.vy) + rng.normal(0, 0.06, len(t))
-        ),
         "timebase_s": np.ones(len(t)),
     }
+    columns |= _surroundings(rng, t, plan, path, air)
     stream = Stream(
         "ma200", "", clock.shows(plan.start, t), columns, {name: _units(name) for name in columns},
         rows_read=len(t), serial="MA200-0187", source="MA200-0187.csv", notes={"utc_offset_min": UTC_OFFSET_MIN},
     )  # fmt: skip
+    lost = lost_seconds(rows, plan.samples)
     return Record(
         stream,
         clock,
-        response={name: on_seconds(t, clean[key], plan.samples) for name, key in CHANNELS.items()},
-        faults={name: _faults(lost_seconds(rows, plan.samples), advances, t[new_spot]) for name in CHANNELS},
+        # The step from the old spot to the new one is no reading.
+        response={n: on_seconds(t, np.where(new_spot, np.nan, clean[k]), plan.samples) for n, k in CHANNELS.items()},
+        faults={name: _faults(lost, tape.advances_s, t[new_spot]) for name in CHANNELS},
         t90_s=dict.fromkeys(CHANNELS, t90),
-        facts={"loading_k": loading, "tape_advances_s": advances},
+        facts={"loading_k": tape.loading, "tape_advances_s": tape.advances_s},
     )
 
 
-def _advances(uv: Array, limit: float, used: float, samples: int) -> tuple[NDArray[np.int64], list[float]]:
-    """Number of the tape's spot at every fine step, and when it moved: each time the ultraviolet spot 1 is too dark."""
+def _optics(
+    rng: np.random.Generator, t: Array, seen: dict[str, Array], tape: _Tape, warmth: Array
+) -> tuple[dict[str, Array], dict[tuple[str, int], Array]]:
+    """Columns of counts, attenuation and black carbon, and the noise-free black carbon by lamp and spot."""
+    count = len(tape.spot)
+    flow_true = [np.asarray(f * (1 + 0.004 * swell(rng, count, tau_s=60))) for f in FLOWS_ML_MIN]
+    flow_read = [at(t, f) * (1 + rng.normal(0, FLOW_NOISE, len(t))) for f in flow_true]
+    columns: dict[str, Array] = {
+        "flow_total": flow_read[0] + flow_read[1],
+        "flow1": flow_read[0],
+        "flow2": flow_read[1],
+    }
+    clean: dict[tuple[str, int], Array] = {}
+    settling = 0.004 * np.exp(-_since_advance(tape.spot) / 4.0) * (tape.spot > 0)
+    for lamp, (_, _, counts, electrons) in LAMPS.items():
+        reference = counts * (1 + 2e-4 * at(t, swell(rng, count, tau_s=300)))
+        # The reference spot is larger and brighter: a third of the noise.
+        ref_read = reference + np.sqrt(ADDITIVE_COUNTS**2 + counts / electrons) / 3 * rng.standard_normal(len(t))
+        columns[f"{lamp}_ref"] = np.rint(ref_read)
+        for spot, flow in enumerate(FLOWS_ML_MIN):
+            before = tape.used * gain(lamp, flow) / gain("uv", FLOWS_ML_MIN[0]) * (tape.spot == 0)
+            load = before + _piecewise_sum(gain(lamp, 1.0) * seen[lamp] * flow_true[spot], tape.spot)
+            attenuation = -np.expm1(-tape.loading * load) / tape.loading + (1 + 0.3 * spot) * warmth + settling
+            true = at(t, attenuation)
+            sensor = reference * np.exp(-true / 100.0)
+            noise = np.sqrt(ADDITIVE_COUNTS**2 + sensor / electrons)
+            sensor_read = sensor + noise * rng.standard_normal(len(t))
+            read = -100.0 * np.log(sensor_read / ref_read)
+            columns[f"{lamp}_sen{spot + 1}"] = np.rint(sensor_read)
+            columns[f"{lamp}_atn{spot + 1}"] = read
+            columns[f"{lamp}_bc{spot + 1}"] = np.rint(_steps(t, read) / gain(lamp, 1.0) / flow_read[spot])
+            clean[lamp, spot] = _steps(t, true) / gain(lamp, 1.0) / at(t, flow_true[spot])
+        dark = columns[f"{lamp}_atn1"]
+        columns[f"{lamp}_k"] = np.where(dark > 3.0, tape.loading, 0.0)  # the firmware waits for enough darkening
+        columns[f"{lamp}_bcc"] = np.rint(columns[f"{lamp}_bc1"] / (1 - columns[f"{lamp}_k"] * dark))
+    return columns, clean
+
+
+def _surroundings(rng: np.random.Generator, t: Array, plan: FlightPlan, path: Path, air: Air) -> dict[str, Array]:
+    """What the MA200 logs beside its optics: sampled air, its own inside, its own GPS."""
+
+    def noise(sigma: float) -> Array:
+        return rng.normal(0, sigma, len(t))
+
+    latitude, longitude = latitude_longitude(path, plan)
+    return {
+        "sample_temperature": at(t, lagged(air.chamber_temperature, t90_s=2.0)) + 2.5 + noise(0.03),
+        "sample_humidity": at(t, lagged(air.chamber_humidity, t90_s=2.0)) - 6.0 + noise(0.08),
+        "internal_pressure": at(t, lagged(air.pressure, t90_s=1.0)) - 2.1 + noise(0.06),
+        "internal_temperature": at(t, lagged(air.temperature, t90_s=400.0)) + 6.0 + noise(0.02),
+        "latitude": at(t, latitude) + noise(1.5e-5),
+        "longitude": at(t, longitude) + noise(2.5e-5),
+        "gps_speed": np.hypot(at(t - 0.6, path.vx) + noise(0.06), at(t - 0.6, path.vy) + noise(0.06)),
+    }
+
+
+def _tape(rng: np.random.Generator, uv: Array, samples: int) -> _Tape:
+    """The tape moves on each time the ultraviolet spot 1 gets too dark."""
+    limit = float(rng.uniform(3.0, 12.0))  # the operator's choice: low in thick smoke
+    used = float(rng.uniform(0.0, 0.9)) * limit
     load = used + np.cumsum(gain("uv", FLOWS_ML_MIN[0]) * uv) * DT_S
-    piece = (load // limit).astype(np.int64)
-    moments = [
-        float(m) * DT_S for m in np.flatnonzero(np.diff(piece)) + 1 if START_UP_S < m * DT_S < samples - 2 * ADVANCE_S
-    ]
-    piece = np.searchsorted(np.array(moments), np.arange(len(uv)) * DT_S, side="right").astype(np.int64)
-    return piece, moments
+    steps = (np.flatnonzero(np.diff(load // limit)) + 1) * DT_S
+    moments = [float(m) for m in steps if START_UP_S < m < samples - 2 * ADVANCE_S]
+    spot = np.searchsorted(np.array(moments), np.arange(len(uv)) * DT_S, side="right").astype(np.int64)
+    return _Tape(spot, moments, used, loading=float(rng.uniform(0.002, 0.006)))
 
 
 def _piecewise_sum(rate: Array, piece: NDArray[np.int64]) -> Array:

@@ -65,6 +65,8 @@ def write_flight_files(flight: SimulatedFlight, folder: str | PathLike[str]) -> 
     stamp = np.datetime_as_string(flight.plan.start, unit="s").replace("-", "")[2:].replace("T", "").replace(":", "")
     for stream in flight.streams:
         write, file = WRITERS[stream.instrument]
+        for old in target.glob(file.format(unit=stream.unit, stamp="*")):
+            old.unlink()  # of an earlier campaign in the same folder, begun at another hour
         write(target / file.format(unit=stream.unit, stamp=stamp), stream)
     write_truth(flight.truth, Path(folder) / f"{name}.truth.nc")
     return target
