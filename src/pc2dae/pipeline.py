@@ -187,12 +187,15 @@ def fit(
     truths: Sequence[xr.Dataset] | None = None,
     out: str | Path | None = None,
     seed: int = 0,
+    mass: float = 0.0,
+    spectral: float = 0.0,
     settings: Settings | None = None,
     report: Callable[[Look], None] | None = None,
 ) -> Denoiser:
     """Train a network on flights (needs pc2dae[train]) and return it; with `out`, the run's folder is kept there.
 
-    The same call on the same `out` goes on with a run that was cut short. `truths` are needed by objective `truth`.
+    The same call on the same `out` goes on with a run that was cut short. `truths` are needed by objective `truth`;
+    `mass` and `spectral` weigh the optional terms of the loss, which the paper did not use.
     """
     from pc2dae.training.run import Plan, settings_for, train
     from pc2dae.windows.slicing import record_of
@@ -203,7 +206,8 @@ def fit(
     suite = shared_suite(ready)
     known: Sequence[xr.Dataset | None] = truths if truths is not None else [None] * len(ready)
     records = [record_of(flight, suite, truth=truth) for flight, truth in zip(ready, known, strict=True)]
-    plan = Plan(network=variant, objective=objective, settings=replace(settings or settings_for(variant), seed=seed))
+    pace = replace(settings or settings_for(variant), seed=seed)
+    plan = Plan(network=variant, objective=objective, mass=mass, spectral=spectral, settings=pace)
     if out is not None:
         train(records, suite, plan, folder=Path(out), report=report)
         return load_model(Path(out))

@@ -25,6 +25,8 @@ def train(
     truth: list[Path] = typer.Option([], help="Truth file of each flight, in order (objective truth); repeat it."),
     suite: str | None = typer.Option(None, help="Suite of plain CSVs: a TOML file or a preset."),
     seed: int = typer.Option(0, help="Same seed, same flights, same bytes."),
+    mass: float = typer.Option(0.0, min=0, help="Weight of the window-mean term of the loss; the paper has none."),
+    spectral: float = typer.Option(0.0, min=0, help="Weight of the low-frequency spectrum term; the paper has none."),
     steps: int | None = typer.Option(None, min=1, help="Longest run; it stops earlier when nothing gets better."),
     describe: bool = typer.Option(False, "--describe", help="Print the network's parameters per component and stop."),
 ) -> None:
@@ -63,6 +65,8 @@ def train(
             truths=truths,
             out=out,
             seed=seed,
+            mass=mass,
+            spectral=spectral,
             settings=settings,
             report=report,
         )
