@@ -11,9 +11,7 @@ from torch import Tensor, nn
 class Transformer(nn.Module):
     """Two encoder layers around a bottleneck, sinusoidal positions: 19,167 parameters."""
 
-    def __init__(
-        self, channels: int, *, width: int = 32, heads: int = 4, inner: int = 64, bottleneck: int = 16
-    ) -> None:
+    def __init__(self, channels: int, *, width: int = 32, heads: int = 4, inner: int = 64, middle: int = 16) -> None:
         super().__init__()
         self.read_in = nn.Linear(channels, width)
         self.encoder = nn.TransformerEncoderLayer(width, heads, inner, batch_first=True)
