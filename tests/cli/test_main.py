@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 import subprocess
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
@@ -138,3 +140,24 @@ def test_every_command_is_documented() -> None:
     for name in COMMANDS:
         assert f"\n## {name}\n" in text, f"docs/commands.md has no section '{name}'; run python docs/refresh.py"
     assert page().refreshed(text) == text, "docs/commands.md is out of date; run python docs/refresh.py"
+
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_every_command_on_a_page_exists_with_its_options(path: Path) -> None:
+    """Lines of code blocks that start with pc2dae, `$ ` before it or not."""
+    blocks = re.findall(r"```(?:bash|console|sh)\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL)
+    lines = [line.removeprefix("$ ") for block in blocks for line in block.replace("\\\n", " ").splitlines()]
+    for part in (part.strip() for line in lines for part in re.split(r"&&|\|", line.partition("  #")[0])):
+        if not part.startswith("pc2dae ") or "--version" in part or part == "pc2dae --help":
+            continue
+        words = shlex.split(part)[1:]
+        name = next((n for n in (" ".join(words[:2]), words[0]) if n in COMMANDS), None)
+        assert name is not None, f"{path.name} shows a command that does not exist: {part}"
+        known = {
+            option for parameter in COMMANDS[name].params for option in (*parameter.opts, *parameter.secondary_opts)
+        }
+        used = {word.partition("=")[0] for word in words if re.fullmatch(r"--?[A-Za-z][\w-]*(=.*)?", word)}
+        assert used <= known | {"--help", "--debug"}, f"{path.name}: {part}"
