@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 INPUTS = ("values", "valid", "noise", "lag1", "bound")
 PIECE = 4096  # samples given out per run: bounds memory, and is long beside the overlap
 
-Network = Callable[[Array, Array, Array, Array, Array], tuple[Array, ...]]  # (batch, channel, time) each, bound (…, 1)
+Network = Callable[..., tuple[Array, ...]]  # the inputs above, (batch, channel, time) each, bound (…, 1)
 
 
 @dataclass
@@ -66,9 +66,8 @@ class AdaptiveDenoiser:
         """Piece by piece with overlap; beyond the ends of the record nothing was observed."""
         length = above.shape[1]
         sides = ((0, 0), (self.look_back, self.look_ahead))
-        padded = [
-            np.pad(x, sides, mode=m) for x, m in ((above, "edge"), (seen, "constant"), (sigma, "edge"), (lag1, "edge"))
-        ]
+        around = [np.pad(x, sides, mode="edge") for x in (above, sigma, lag1)]
+        padded = [around[0], np.pad(seen, sides), *around[1:]]
         unbounded, spread = np.empty(above.shape), np.empty(above.shape)
         zero = np.zeros((1, len(bound), 1), np.float32)  # bounds are taken off in double precision
         for start in range(0, length, PIECE):
@@ -94,8 +93,8 @@ def adaptive_of(data: bytes, facts: Facts, *, name: str, profile: str = "flight"
     def network(*arrays: Array) -> tuple[Array, ...]:
         return tuple(session.run(None, dict(zip(INPUTS, arrays, strict=True))))
 
-    limits = {key: int(card[key]) for key in ("look_back", "look_ahead", "reach")}
-    return AdaptiveDenoiser(name, network, sha256=digest(data), profile=profile, **limits)
+    back, ahead, reach = (int(card[key]) for key in ("look_back", "look_ahead", "reach"))
+    return AdaptiveDenoiser(name, network, back, ahead, reach, digest(data), profile)
 
 
 def _near(seen: Mask, reach: int) -> Mask:

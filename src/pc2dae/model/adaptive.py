@@ -4,7 +4,7 @@ Channel-agnostic: the same weights serve every channel, in units of that channel
     z = (x − bound) / σ.
 Two passes. The first offers averages of z over windows to the left, to the right and around each sample (1 … 511 s)
 and a small network chooses their convex weights; it also decides how far each sample is trusted. The second pass lets
-co-emitted channels help: within a sliding window channel i is regressed on the first estimate y of each other channel j,
+co-emitted channels help: in a sliding window channel i is regressed on the first estimate y of each other channel j,
     c_i = ⟨x_i⟩ + Σ_j a_ij r_ij (y_j − ⟨y_j⟩),   r_ij = cov(x_i, y_j) / (var(y_j) + λ),
 with slopes r from the data (a dip stays a dip, an unrelated channel gets r ≈ 0) and shares a from a softmax with the
 choice "none". A second choice mixes own averages, first estimate and these candidates. Normalisation is per time step,
@@ -122,10 +122,11 @@ class Adaptive(nn.Module):
         self.second = nn.Sequential(*(Step(width, d, ahead=config.kernel_ahead) for d in (1, 2)))
         self.choose_second = nn.Conv1d(width, self.candidates + 1 + 4 * count + 1, 1)
         with torch.no_grad():
-            for conv in (self.choose_first, self.choose_second):
-                conv.weight.mul_(0.3)
-                conv.bias.zero_()
-            self.choose_first.bias[-1] = 3.0  # begin by trusting
+            for name, value in self.named_parameters():
+                if name.startswith("choose"):
+                    value.mul_(0.3 if name.endswith("weight") else 0.0)
+                if name == "choose_first.bias":
+                    value[-1] = 3.0  # begin by trusting
 
     def _extra_centres(self) -> int:
         return sum(1 for w in self.widths if w > self.config.right > 1)

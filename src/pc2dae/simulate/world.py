@@ -146,7 +146,7 @@ def _coloured(rng: np.random.Generator, steps: int, slope: float) -> Array:
     amplitude[0] = 0
     shape = len(frequency)
     field = np.fft.irfft(amplitude * (rng.standard_normal(shape) + 1j * rng.standard_normal(shape)), size)[:steps]
-    return (field - field.mean()) / (field.std() + 1e-12)
+    return np.asarray((field - field.mean()) / (field.std() + 1e-12))
 
 
 # ── channels ─────────────────────────────────────────────────────────────────

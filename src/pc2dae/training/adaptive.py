@@ -10,6 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
+import onnx
 import torch
 from safetensors.torch import save
 from torch import Tensor, nn
@@ -77,6 +78,19 @@ def export_adaptive(network: Adaptive, card: Card) -> bytes:
     data = sealed(bare(program), card, {})
     _verify(deployed, data)
     return data
+
+
+def with_weights(data: bytes, network: Adaptive, card: Card) -> bytes:
+    """The ONNX in `data` with the weights of `network` in place of its own: the same graph, exported once."""
+    model = onnx.load_from_string(data)
+    del model.metadata_props[:]
+    state = {f"network.{name}": value.numpy() for name, value in network.state_dict().items()}
+    for tensor in model.graph.initializer:
+        if tensor.name in state:
+            tensor.raw_data = np.ascontiguousarray(state[tensor.name], dtype="<f4").tobytes()
+    changed = sealed(model, card, {})
+    _verify(Deployed(network.eval()), changed)
+    return changed
 
 
 def _example(rng: np.random.Generator, batch: int, channels: int, length: int) -> tuple[np.ndarray, ...]:

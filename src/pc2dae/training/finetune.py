@@ -1,0 +1,132 @@
+"""Fine-tuning of the adaptive denoiser on a user's own noisy flights, without truth.
+
+Blind spots: samples are hidden from the network together with their correlated neighbours, and it is held to what was
+measured there. Noise has no bias, so the best guess of a hidden sample is its true value. The tuned weights are kept
+only if they guess held-out hidden samples better than the pretrained ones; otherwise those stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+import torch
+from safetensors.torch import load
+from torch import Tensor, nn
+
+from pc2dae.edge.card import Card, check_digest, parse_card
+from pc2dae.model.adaptive import VARIANTS, Adaptive
+from pc2dae.noise import noise_level
+from pc2dae.suite import Suite
+from pc2dae.training.adaptive import with_weights
+from pc2dae.training.checkpoint import save_checkpoint
+from pc2dae.training.fit import Look, Settings, fit, judge
+from pc2dae.windows.corruption import blind_width, hide
+from pc2dae.windows.slicing import Record, data_hash, random_crops, split, tiled_crops
+
+SETTINGS = Settings(steps=60, batch=6, learning_rate=3e-4, warmup=5, every=10, patience=3)
+LENGTH = 768  # samples of a crop
+
+
+@dataclass(frozen=True)
+class Hidden:
+    """Crops in units of each channel's noise above its bound, some samples hidden; (crop, channel, time)."""
+
+    values: Tensor
+    visible: Tensor
+    lag1: Tensor
+    asked: Tensor
+
+
+def pretrained(variant: str = "adaptive") -> tuple[Adaptive, Card, bytes]:
+    """The shipped network, its card and its ONNX."""
+    folder = files("pc2dae.weights")
+    card = parse_card((folder / f"{variant}.card.json").read_bytes(), where=f"{variant}.card.json")
+    weights, data = ((folder / f"{variant}.{kind}").read_bytes() for kind in ("safetensors", "onnx"))
+    check_digest(weights, card["sha256"]["weights"], where=f"{variant}.safetensors")
+    network = Adaptive(VARIANTS[variant])
+    network.load_state_dict(load(weights))
+    return network, card, data
+
+
+def finetune(
+    records: Sequence[Record],
+    suite: Suite,
+    *,
+    folder: Path,
+    settings: Settings = SETTINGS,
+    report: Callable[[Look], None] | None = None,
+) -> Card:
+    """Tune the shipped network to records into `folder`; the card says whether it paid."""
+    network, shipped, data = pretrained()
+    bound = np.array([channel.lower_bound for channel in suite.channels], np.float32)
+    scaled = [_scaled(record, bound) for record in records]
+    lag1 = np.nanmedian([noise_level(r.values, r.valid).lag1 for r in records], axis=0)
+    width = np.array([blind_width(lag) for lag in lag1])
+    train, held_out = split([len(record) for record in records], seed=settings.seed)
+
+    def hidden(crops_rng: np.random.Generator, *, judged: bool) -> Hidden:
+        crops = (
+            tiled_crops(scaled, held_out, length=LENGTH)
+            if judged
+            else random_crops(scaled, train, crops_rng, count=settings.batch, length=LENGTH)
+        )
+        visible, asked = hide(crops.valid, width, crops_rng)
+        memory = np.broadcast_to(np.nan_to_num(lag1)[None, :, None], crops.values.shape)
+        return Hidden(
+            *(torch.from_numpy(np.array(a, dtype=np.float32)) for a in (crops.values, visible, memory, asked))
+        )
+
+    for name, parameter in network.named_parameters():
+        parameter.requires_grad_(name in _named(data))
+    judged = [hidden(np.random.default_rng([settings.seed, 0xB11D]), judged=True)]
+    before = sum(judge(network, judged, _blind_loss, 0).values())
+    kept = {name: value.clone() for name, value in network.state_dict().items()}
+    looks = fit(network, draw=lambda rng: hidden(rng, judged=False), loss=_blind_loss, held_out=judged,
+                settings=settings, report=report)  # fmt: skip
+    after = min(look.held_out for look in looks)
+    if after >= before:
+        network.load_state_dict(kept)
+    card = shipped | {
+        "name": folder.name,
+        "tuned_on": {"data_sha256": data_hash(records), "samples": sum(map(len, records)), "suite": suite.name},
+        "metrics": {"blind_loss_pretrained": before, "blind_loss_tuned": after, "is_tuned": after < before},
+        "settings": asdict(settings),
+    }
+    card.pop("sha256")
+    return save_checkpoint(folder, network, card, onnx=with_weights(data, network, card))
+
+
+def _scaled(record: Record, bound: np.ndarray) -> Record:
+    """A record in units of its channels' noise above their bounds."""
+    sigma = noise_level(record.values, record.valid).sigma
+    sigma = np.where(np.isfinite(sigma) & (sigma > 0), sigma, 1.0).astype(np.float32)
+    return Record((record.values - bound[:, None]) / sigma[:, None], record.valid, record.environment)
+
+
+def _blind_loss(network: nn.Module, batch: Hidden, step: int) -> dict[str, Tensor]:
+    """Huber loss in σ at the asked samples: quadratic for noise, linear for the rare outlier."""
+    ones = torch.ones_like(batch.values)
+    seen = torch.where(batch.asked > 0, torch.nan, batch.values)
+    estimate, _ = network(seen, batch.visible, ones, batch.lag1, torch.zeros_like(ones[..., :1]))
+    wanted = torch.nan_to_num(batch.values)
+    loss = nn.functional.huber_loss(estimate, wanted, reduction="none", delta=4.0)
+    return {"blind": (loss * batch.asked).sum() / batch.asked.sum().clamp_min(1)}
+
+
+def _named(data: bytes) -> set[str]:
+    import onnx
+
+    return {tensor.name.removeprefix("network.") for tensor in onnx.load_from_string(data).graph.initializer}
+
+
+def summary(card: Card) -> str:
+    """One line on whether tuning paid."""
+    metrics = card["metrics"]
+    before, after = metrics["blind_loss_pretrained"], metrics["blind_loss_tuned"]
+    if metrics["is_tuned"]:
+        return f"held-out blind-spot loss {before:.4f} → {after:.4f}"
+    return f"held-out blind-spot loss {before:.4f} would become {after:.4f}: the pretrained weights are kept"
