@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -20,9 +21,8 @@ from torch import Tensor, nn
 
 from pc2dae.atomic import replacing
 from pc2dae.errors import ModelError
-from pc2dae.training.objectives import Batch, Loss
 
-Draw = Callable[[np.random.Generator], Batch]
+B = TypeVar("B")  # whatever `draw` gives and `loss` takes
 
 
 @dataclass(frozen=True)
@@ -54,9 +54,9 @@ class Look:
 def fit(
     network: nn.Module,
     *,
-    draw: Draw,
-    loss: Loss,
-    held_out: Sequence[Batch],
+    draw: Callable[[np.random.Generator], B],
+    loss: Callable[[nn.Module, B, int], dict[str, Tensor]],
+    held_out: Sequence[B],
     settings: Settings,
     state: Path | None = None,
     report: Callable[[Look], None] | None = None,
@@ -113,7 +113,9 @@ def learning_rate(step: int, settings: Settings) -> float:
 
 
 @torch.no_grad()
-def judge(network: nn.Module, held_out: Sequence[Batch], loss: Loss, step: int) -> dict[str, float]:
+def judge(
+    network: nn.Module, held_out: Sequence[B], loss: Callable[[nn.Module, B, int], dict[str, Tensor]], step: int
+) -> dict[str, float]:
     """The mean of each loss term over the held-out batches, dropout off."""
     network.eval()
     terms = [loss(network, batch, step) for batch in held_out]
