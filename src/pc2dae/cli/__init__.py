@@ -9,13 +9,14 @@ import typer
 
 # Importing a file adds its commands; the order is the order of `pc2dae --help`, which is that of the work.
 # isort: off
-from pc2dae.cli import report as _report  # noqa: F401
+from pc2dae.cli import demo as _demo  # noqa: F401
 from pc2dae.cli import simulate as _simulate  # noqa: F401
 from pc2dae.cli import ingest as _ingest  # noqa: F401
 from pc2dae.cli import inspect as _inspect  # noqa: F401
 from pc2dae.cli import denoise as _denoise  # noqa: F401
 from pc2dae.cli import evaluate as _evaluate  # noqa: F401
 from pc2dae.cli import plumes as _plumes  # noqa: F401
+from pc2dae.cli import report as _report  # noqa: F401
 from pc2dae.cli import train as _train  # noqa: F401
 from pc2dae.cli import export as _export  # noqa: F401
 

@@ -6,19 +6,29 @@ import os
 import sys
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import pandas as pd
     import xarray as xr
 
 RESULTS = "results.parquet"  # what makes a folder a benchmark's
 
 
-def report(flight: xr.Dataset, path: str | os.PathLike[str], *, truth: xr.Dataset | None = None) -> None:
-    """Write the report of a flight as one HTML page; a simulated flight's `truth` is drawn and scored too."""
+def report(
+    flight: xr.Dataset,
+    path: str | os.PathLike[str],
+    *,
+    truth: xr.Dataset | None = None,
+    scores: pd.DataFrame | None = None,
+) -> None:
+    """Write the report of a flight as one HTML page; a simulated flight's `truth` is drawn and scored too.
+
+    `scores` take the place of those that `pipeline.evaluate` gives, to show more methods beside the flight's own.
+    """
     from pc2dae.report.flight_page import write_flight_page
 
-    write_flight_page(flight, path, truth=truth)
+    write_flight_page(flight, path, truth=truth, scores=scores)
 
 
 def is_benchmark(folder: str | os.PathLike[str]) -> bool:
@@ -43,8 +53,8 @@ def slides(flight: xr.Dataset, path: str | os.PathLike[str]) -> None:
 class _Room(ModuleType):
     """`pc2dae.report` names both this room and what one does in it; a module of this class can be called."""
 
-    def __call__(self, flight: xr.Dataset, path: str | os.PathLike[str], *, truth: xr.Dataset | None = None) -> None:
-        report(flight, path, truth=truth)
+    def __call__(self, *arguments: Any, **options: Any) -> None:
+        report(*arguments, **options)
 
 
 sys.modules[__name__].__class__ = _Room

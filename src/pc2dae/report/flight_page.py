@@ -85,7 +85,7 @@ def write_flight_page(
         "step_ms": 1000.0 / suite.rate_hz,
         "plumes": plume_tables.plume_spans(flight, plumes),
         "colours": colours,
-        "first": _tracer(plumes, [f.name for f in facts if f.denoised] or list(suite.names)),
+        "first": plume_tables.clearest(plumes, [f.name for f in facts if f.denoised] or list(suite.names)),
     }
     figures: list[Figure] = [*([track] if track is not None else []), *panels, *spectra.values()]
     write_page("flight.html.j2", path, figures=figures, extra=extra, context=context)
@@ -114,12 +114,3 @@ def _families(suite: Suite, facts: list[summary.ChannelFacts]) -> list[FamilyPan
 def _kinds_present(flight: xr.Dataset, suite: Suite) -> list[tuple[int, str]]:
     present = {int(k) for name in suite.names for k in np.unique(kinds(flight[f"qc_{name}"].values))}
     return [(number, text) for number, text in KINDS.items() if number in present]
-
-
-def _tracer(plumes: plume_tables.Plumes, candidates: list[str]) -> str:
-    """The channel that colours the track at first: the one with the clearest plumes."""
-    encounters = plumes.survey.encounters
-    encounters = encounters[encounters["channel"].isin(candidates)]
-    if encounters.empty:
-        return candidates[0]
-    return str(encounters.groupby("channel")["snr"].max().idxmax())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,6 +38,13 @@ def plumes_of(flight: xr.Dataset, suite: Suite) -> Plumes:
         return Plumes(Survey(pd.DataFrame({"channel": []}), pd.DataFrame({"scope": []})), {}, [])
     species = species_signals(channel_signals(flight, suite), suite)
     return Plumes(found, species, encounter_intervals(species, suite.rate_hz))
+
+
+def clearest(plumes: Plumes, candidates: Sequence[str]) -> str:
+    """Of some channels the one whose plumes stand highest above its noise; the first where none has any."""
+    encounters = plumes.survey.encounters
+    mine = encounters[encounters["channel"].isin(candidates)]
+    return candidates[0] if mine.empty else str(mine.groupby("channel")["snr"].max().idxmax())
 
 
 def plume_spans(flight: xr.Dataset, plumes: Plumes) -> list[tuple[str, str]]:

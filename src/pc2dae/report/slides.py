@@ -12,7 +12,7 @@ from pc2dae.atomic import replacing
 from pc2dae.flight.schema import check_flight
 from pc2dae.report import summary
 from pc2dae.report.panels import COVERAGE_90, value_range
-from pc2dae.report.plume_tables import Plumes, plumes_of
+from pc2dae.report.plume_tables import Plumes, clearest, plumes_of
 from pc2dae.report.spectra import spectrum
 from pc2dae.report.track import metres
 from pc2dae.report.words import units
@@ -34,7 +34,7 @@ def write_slides(flight: xr.Dataset, path: str | os.PathLike[str]) -> None:
     suite = check_flight(flight)
     plumes = plumes_of(flight, suite)
     pages = [_family_page(flight, suite, family.name, plumes) for family in suite.family]
-    pages += [page for page in (_track_page(flight, suite), _spectra_page(flight, suite)) if page is not None]
+    pages += [page for page in (_track_page(flight, suite, plumes), _spectra_page(flight, suite)) if page is not None]
     with replacing(path) as temporary, PdfPages(temporary, metadata={"CreationDate": None}) as document:
         for page in pages:
             document.savefig(page)
@@ -82,17 +82,22 @@ def _channel(axis: Axes, flight: xr.Dataset, channel: Channel, minutes: Any) -> 
     axis.spines[["top", "right"]].set_visible(False)
 
 
-def _track_page(flight: xr.Dataset, suite: Suite) -> Figure | None:
+def _track_page(flight: xr.Dataset, suite: Suite, plumes: Plumes) -> Figure | None:
     position = metres(flight)
     if position is None:
         return None
-    chosen = {suite.family_of(n): n for n in reversed(suite.names) if np.isfinite(flight[n].values).any()}
+    denoised = [name for name in suite.names if f"{name}_raw" in flight]
+    shown = denoised or [name for name in suite.names if np.isfinite(flight[name].values).any()]
+    families = {family: [n for n in shown if suite.family_of(n) == family] for family in map(suite.family_of, shown)}
+    chosen = [clearest(plumes, names) for names in families.values()]
+    if not chosen:
+        return None
     figure = _page(flight, "track, coloured by concentration")
     rows = -(-len(chosen) // 3)
     axes = figure.subplots(rows, min(len(chosen), 3), squeeze=False).ravel()
     for axis in axes[len(chosen) :]:
         axis.set_visible(False)
-    for axis, name in zip(axes, [chosen[f.name] for f in suite.family if f.name in chosen], strict=False):
+    for axis, name in zip(axes, chosen, strict=False):
         values = flight[name].values
         low, high = np.nanquantile(values, [0.05, 0.99])
         order = np.argsort(np.nan_to_num(values, nan=-np.inf))  # smoke over clean air

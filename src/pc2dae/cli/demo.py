@@ -1,0 +1,150 @@
+"""`pc2dae demo`: the main job from instrument files to a page, with flights whose truth is known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from pc2dae.cli.app import app
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_FLIGHTS, _MINUTES, _SEED = 2, 10, 5  # long enough for several plumes, short enough for a minute in all
+_RIVALS = (
+    "bayesshrink",
+    "rts",
+    "matern",
+    "whittaker",
+    "savgol",
+)  # the filters that are hard to beat, and the usual one
+_YARDSTICKS = ("raw", "clip", "constant", "truth")
+_COLUMNS = {  # as wide as a terminal of 80 columns has room for
+    "mae_improvement": "error\nless %",
+    "snr_improvement": "SNR\n+dB",
+    "peak_bias": "peaks\n%",
+    "excess_error": "excess\n%",
+    "background_bias": "air\nσ",
+    "coverage_90": "in 90 %\n%",
+    "negatives": "neg.\n%",
+    "smoothness": "smooth\n%",
+    "hf_reduction": "HF\n%",
+}
+_LEGEND = (
+    "error less, SNR gained: more is better. peaks, excess, clean air: how far off, 0 is best. in 90 %: truth inside",
+    "the interval. neg.: negative values. smooth, HF: blind scores, which a constant wins; more than the truth's is damage.",
+)
+
+
+@app.command()
+def demo(
+    out: Path = typer.Option(Path("demo"), "-o", "--out", metavar="DIR", help="Where everything goes."),
+) -> None:
+    """Simulate flights, ingest, inspect, denoise, score against the truth and report, in one go.
+
+    Example: pc2dae demo -o demo
+    """
+    import time
+
+    begun = time.perf_counter()
+    campaign, flight, clean = out / "campaign", out / "flight_001.nc", out / "clean_001.nc"
+    _run("simulate", campaign, "--flights", _FLIGHTS, "--minutes", _MINUTES, "--seed", _SEED, "--workers", 2, "--draw")
+    _run("ingest", campaign / "flight_001", "-o", flight)
+    _run("inspect", flight, "--picture", out / "first_look.png")
+    _run("denoise", flight, "-o", clean, *_model())
+    scores = _score(campaign)
+    _show(scores)
+    _report(clean, campaign / "flight_001.truth.nc", scores[scores["flight"] == "flight_001"], out)
+    typer.echo(f"\nmade in {time.perf_counter() - begun:.0f} s")
+    for path, what in (
+        (out / "report.html", "the page: open it in a browser"),
+        (clean, "the clean flight"),
+        (out / "first_look.png", "a first look at the flight as logged"),
+        (campaign / "flight_001.png", "every channel with its truth"),
+        (campaign, "the instruments' own files, with the truth beside them"),
+        (out / "scores.csv", "every score of every channel"),
+    ):
+        typer.echo(f"  {path}  {what}")
+
+
+def _run(command: str, *arguments: object) -> None:
+    """Show a command as a person would type it, and run it."""
+    from rich.console import Console
+    from rich.markup import escape
+
+    words = [command, *map(str, arguments)]
+    Console(highlight=False).print(f"\n[bold cyan]$ pc2dae {escape(' '.join(words))}[/]", soft_wrap=True)
+    app(words, standalone_mode=False)
+
+
+def _shipped() -> list[str]:
+    """The pretrained models that this installation holds."""
+    from importlib.resources import files
+
+    from pc2dae.models import SHIPPED
+
+    return [name for name in SHIPPED if (files("pc2dae.weights") / f"{name}.onnx").is_file()]
+
+
+def _model() -> list[str]:
+    """No option, so the default model, where it is shipped."""
+    return [] if "adaptive" in _shipped() else ["--model", _RIVALS[0]]
+
+
+def _score(campaign: Path) -> pd.DataFrame:
+    """Every shipped model and the strong filters on every flight, against the truth."""
+    import pandas as pd
+    from rich.console import Console
+    from rich.progress import track
+
+    from pc2dae.flight.netcdf import read_netcdf
+    from pc2dae.pipeline import denoise, evaluate, open_flight
+
+    folders = sorted(path for path in campaign.iterdir() if path.is_dir())
+    methods = [*_shipped(), *_RIVALS]
+    tables = []
+    flights = {folder.name: open_flight(folder) for folder in folders}
+    jobs = [(name, method) for name in flights for method in methods]
+    for name, method in track(jobs, "scoring", console=Console(stderr=True), transient=True):
+        clean = denoise(flights[name], model=method)
+        table = evaluate(clean, truth=read_netcdf(campaign / f"{name}.truth.nc"))
+        own = table["method"] == clean.attrs["pc2dae_model"]
+        tables.append((table if method == methods[-1] else table[own]).assign(flight=name))
+    return pd.concat(tables, ignore_index=True)
+
+
+def _show(scores: pd.DataFrame) -> None:
+    """The score table: methods down, what matters across; yardsticks last."""
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+
+    means = scores[(scores["channel"] == "all") & (scores["family"] == "all")]
+    wide = means.pivot_table(index="method", columns="metric", values="value")
+    title = f"against the truth: mean of families over {scores['flight'].nunique()} flights"
+    table = Table("method", title=f"\n{title}", title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    for words in _COLUMNS.values():
+        table.add_column(words, justify="right", no_wrap=True)
+    for method in scores["method"].unique():
+        row = wide.loc[method].reindex(_COLUMNS).to_numpy()
+        cells = ["" if value != value else f"{value:.0f}" if abs(value) >= 99.95 else f"{value:.1f}" for value in row]
+        table.add_row(str(method), *cells, style="dim" if method in _YARDSTICKS else None)
+    console = Console()
+    console.print(table)
+    console.print(" ".join(_LEGEND), style="dim", highlight=False)
+
+
+def _report(clean: Path, truth: Path, scores: pd.DataFrame, out: Path) -> None:
+    from pc2dae.atomic import replacing
+    from pc2dae.flight.netcdf import read_netcdf
+    from pc2dae.flight.store import read_flight
+    from pc2dae.report import report
+
+    flight = read_flight(clean)
+    with replacing(out / "scores.csv") as temporary:
+        scores.to_csv(temporary, index=False)
+    first = scores["method"] == flight.attrs["pc2dae_model"]
+    ordered = scores.loc[[*scores.index[first], *scores.index[~first]]].drop(columns="flight")
+    report(flight, out / "report.html", truth=read_netcdf(truth), scores=ordered)
