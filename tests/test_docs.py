@@ -62,6 +62,17 @@ def test_the_example_suite_is_a_suite() -> None:
     assert parse_suite(match[1], where="docs/suite.md").names == ("co",)
 
 
+def test_every_filter_and_its_look_ahead_is_listed() -> None:
+    from pc2dae.filters import FILTERS
+
+    page = text_of("docs/commands.md")
+    for name, denoiser in FILTERS.items():
+        assert f"`{name}`" in page
+        if 0 < denoiser.latency_s < np.inf:
+            row = next(line for line in page.splitlines() if line.startswith("| `") and f"`{name}`" in line)
+            assert f"{denoiser.latency_s:g} s" in row
+
+
 def test_the_version_is_the_same_everywhere() -> None:
     assert f"## [{pc2dae.__version__}]" in text_of("CHANGELOG.md")
     assert f"version: {pc2dae.__version__}" in text_of("CITATION.cff")
