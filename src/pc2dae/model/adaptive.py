@@ -39,7 +39,7 @@ class AdaptiveConfig:
 
 
 ADAPTIVE = AdaptiveConfig()
-ADAPTIVE_SHORT = AdaptiveConfig(right=4, kernel_ahead=False)
+ADAPTIVE_SHORT = AdaptiveConfig(right=2, kernel_ahead=False)
 ADAPTIVE_CAUSAL = AdaptiveConfig(right=1, kernel_ahead=False)
 VARIANTS = {"adaptive": ADAPTIVE, "adaptive-short": ADAPTIVE_SHORT, "adaptive-causal": ADAPTIVE_CAUSAL}
 
