@@ -16,9 +16,20 @@ from pc2dae.suite import ENVIRONMENT, MOTION, Suite, parse_suite
 
 LEVELS = ("raw", "screened", "compensated", "denoised")
 
-MISSING, STALE, OUT_OF_RANGE, SPIKE, FLAT_LINE, SATURATED, BELOW_DETECTION, THERMAL_TRANSIENT, STARTUP, TAPE_ADVANCE, INTERPOLATED, BELOW_BOUND = (
-    1 << bit for bit in range(12)
-)
+(
+    MISSING,
+    STALE,
+    OUT_OF_RANGE,
+    SPIKE,
+    FLAT_LINE,
+    SATURATED,
+    BELOW_DETECTION,
+    THERMAL_TRANSIENT,
+    STARTUP,
+    TAPE_ADVANCE,
+    INTERPOLATED,
+    BELOW_BOUND,
+) = (1 << bit for bit in range(12))
 FLAGS = {
     "missing": MISSING,
     "stale": STALE,
@@ -44,7 +55,13 @@ _COMMON: dict[str, dict[str, str]] = {
     "air_pressure": {"units": "hPa", "standard_name": "air_pressure", "long_name": "air pressure"},
     "latitude": {"units": "degrees_north", "standard_name": "latitude", "long_name": "latitude", "axis": "Y"},
     "longitude": {"units": "degrees_east", "standard_name": "longitude", "long_name": "longitude", "axis": "X"},
-    "altitude": {"units": "m", "standard_name": "altitude", "long_name": "altitude above the geoid", "positive": "up", "axis": "Z"},
+    "altitude": {
+        "units": "m",
+        "standard_name": "altitude",
+        "long_name": "altitude above the geoid",
+        "positive": "up",
+        "axis": "Z",
+    },
     "ground_speed": {"units": "m s-1", "standard_name": "platform_speed_wrt_ground", "long_name": "speed over ground"},
 }
 
@@ -59,12 +76,14 @@ def new_flight(
     level: str = "raw",
     history: str = "created",
 ) -> xr.Dataset:
-    """A flight of `values` by name (channels, environment, motion); what the suite names and `values` lacks is all missing.
+    """A flight of `values` by name (channels, environment, motion); what the suite names and they lack is all missing.
 
     `values` may hold further variables (millivolts, a second speed): they are kept as they are, without flags.
     """
     stamps = np.asarray(time, dtype="datetime64[ns]")
-    flight = xr.Dataset(coords={"time": ("time", stamps, {"standard_name": "time", "long_name": "time, UTC", "axis": "T"})})
+    flight = xr.Dataset(
+        coords={"time": ("time", stamps, {"standard_name": "time", "long_name": "time, UTC", "axis": "T"})}
+    )
     for name in (*suite.names, *ENVIRONMENT, *MOTION):
         if name in values or name in suite.names:
             column = np.asarray(values.get(name, np.full(len(stamps), np.nan)), dtype=np.float64)
@@ -85,10 +104,21 @@ def new_flight(
             flight[name].attrs["standard_name"] = channel.standard_name
         if channel.wavelength_nm is not None:
             flight[name].attrs["radiation_wavelength_nm"] = channel.wavelength_nm
-        bits = np.zeros(len(stamps), np.int32) if flags is None or name not in flags else np.asarray(flags[name], np.int32)
-        flight[f"qc_{name}"] = ("time", bits | np.where(np.isnan(flight[name].values), MISSING, 0).astype(np.int32), qc_attributes(name))
+        bits = (
+            np.zeros(len(stamps), np.int32) if flags is None or name not in flags else np.asarray(flags[name], np.int32)
+        )
+        flight[f"qc_{name}"] = (
+            "time",
+            bits | np.where(np.isnan(flight[name].values), MISSING, 0).astype(np.int32),
+            qc_attributes(name),
+        )
     flight = flight.set_coords([n for n in ("latitude", "longitude", "altitude") if n in flight])
-    flight.attrs = {"title": f"UAV flight {flight_id}", "id": flight_id, "level": level, "suite": suite.model_dump_json(exclude_defaults=True)}
+    flight.attrs = {
+        "title": f"UAV flight {flight_id}",
+        "id": flight_id,
+        "level": level,
+        "suite": suite.model_dump_json(exclude_defaults=True),
+    }
     return add_history(flight, history)
 
 
@@ -144,13 +174,21 @@ def check_flight(flight: xr.Dataset, *, level: str | None = None) -> Suite:
     steps = np.diff(time)
     if len(steps) and steps.min() <= np.timedelta64(0):
         row = int(np.argmax(steps <= np.timedelta64(0))) + 1
-        raise FlightError(f"time does not increase at row {row + 1:,} ({time[row]} after {time[row - 1]})", hint="run `pc2dae ingest` on the original logs")
+        raise FlightError(
+            f"time does not increase at row {row + 1:,} ({time[row]} after {time[row - 1]})",
+            hint="run `pc2dae ingest` on the original logs",
+        )
     for name in suite.names:
         if name not in flight:
-            raise FlightError(f"the flight has no channel '{name}'", hint=nearest(name, [str(v) for v in flight.data_vars]))
+            raise FlightError(
+                f"the flight has no channel '{name}'", hint=nearest(name, [str(v) for v in flight.data_vars])
+            )
         if f"qc_{name}" not in flight:
             raise FlightError(f"channel '{name}' has no flags", hint=f"expected a variable 'qc_{name}'")
     if level is not None and LEVELS.index(flight.attrs.get("level", "raw")) < LEVELS.index(level):
         command = {"denoised": "pc2dae denoise"}.get(level, "pc2dae ingest")
-        raise FlightError(f"the flight is at level '{flight.attrs.get('level')}', but '{level}' is needed", hint=f"run `{command}` first")
+        raise FlightError(
+            f"the flight is at level '{flight.attrs.get('level')}', but '{level}' is needed",
+            hint=f"run `{command}` first",
+        )
     return suite
