@@ -2,8 +2,8 @@
 
 The level is the standard deviation of what changes from sample to sample without memory. It is taken from second
 differences two samples apart, x(t−2) − 2x(t) + x(t+2), whose variance is 6σ² both for white noise and for the
-differenced noise of an aethalometer (lag-1 autocorrelation −0.5), and which a smooth signal hardly enters; only from the
-quiet blocks of the record, chosen by their slow variation so that the choice says nothing about the noise.
+differenced noise of an aethalometer (lag-1 autocorrelation −0.5), and which a smooth signal hardly enters; only from
+the quiet blocks of the record, chosen by their slow variation so that the choice says nothing about the noise.
 """
 
 from __future__ import annotations
