@@ -1,6 +1,6 @@
-"""Mutated files against every reader: no crash, no hang. Prints counts; exits 1 if anything but a one-line refusal came.
+"""Mutated files against every reader: no crash, no hang; exits 1 if anything but a one-line refusal came.
 
-    python benchmarks/fuzz_logs.py --files 20000 --seed 1
+python benchmarks/fuzz_logs.py --files 20000 --seed 1
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
+
 from pc2dae.errors import Pc2daeError
 from pc2dae.flight.align import align
 from pc2dae.logs import read_logs
@@ -51,7 +52,21 @@ def mutate(data: bytes, rng: np.random.Generator) -> bytes:
         elif kind == 4:  # zero bytes
             out[at : at + length] = bytes(length)
         elif kind == 5:  # a word where it does not belong
-            word = [b"nan", b"-", b"1e999", b'"', b",", b";", b"\r", b"\n", b"\xff", b"99999999999999999999", b"\xb5", b"T", b"Z"]
+            word = [
+                b"nan",
+                b"-",
+                b"1e999",
+                b'"',
+                b",",
+                b";",
+                b"\r",
+                b"\n",
+                b"\xff",
+                b"99999999999999999999",
+                b"\xb5",
+                b"T",
+                b"Z",
+            ]
             out[at:at] = word[int(rng.integers(len(word)))]
         elif kind == 6:  # digits changed
             for place in rng.integers(0, size, 20):
@@ -113,7 +128,10 @@ def main() -> int:
                 signal.setitimer(signal.ITIMER_REAL, 0)
             slowest = max(slowest, time.perf_counter() - started)
     spent = time.perf_counter() - begin
-    print(f"{sum(verdicts.values()):,} files over {len(names)} formats in {spent:.0f} s, seed {arguments.seed}: {dict(verdicts)}, slowest {slowest:.2f} s")
+    print(
+        f"{sum(verdicts.values()):,} files over {len(names)} formats in {spent:.0f} s, seed {arguments.seed}: "
+        f"{dict(verdicts)}, slowest {slowest:.2f} s"
+    )
     return int(bool(verdicts["crash"] or verdicts["hang"] or verdicts["refused in several lines"]))
 
 

@@ -29,7 +29,10 @@ EXTRA = {
     "position": '[motion]\nlatitude = "lat"\nlongitude = "lon"\n',
 }
 HEADER = "time,co,co2"
-ROWS = [f"2024-04-10T13:{48 + i // 60:02d}:{i % 60:02d}Z,{150 + 7.25 * (i % 9):.2f},{410 + 0.5 * (i % 7):.1f}" for i in range(90)]
+ROWS = [
+    f"2024-04-10T13:{48 + i // 60:02d}:{i % 60:02d}Z,{150 + 7.25 * (i % 9):.2f},{410 + 0.5 * (i % 7):.1f}"
+    for i in range(90)
+]
 
 
 def table(rows: list[str] = ROWS, header: str = HEADER, end: str = "\n") -> str:
@@ -86,12 +89,23 @@ CATALOGUE = [
     Bad("misspelt environment", with_column("temp", ["21.5"] * 90), listed="no column for air_temperature", extra="T"),
     Bad("CRLF", table(end="\r\n")),
     Bad("CR only", table(end="\r")),
-    Bad("mixed line ends", table(ROWS[:30], end="\r\n") + "\n".join(ROWS[30:60]) + "\r" + "\r\n".join(ROWS[60:]) + "\r\n"),
+    Bad(
+        "mixed line ends",
+        table(ROWS[:30], end="\r\n") + "\n".join(ROWS[30:60]) + "\r" + "\r\n".join(ROWS[60:]) + "\r\n",
+    ),
     Bad("no line end", table()[:-1]),
-    Bad("semicolons and decimal commas", table([r.replace(",", ";").replace(".", ",") for r in ROWS], "time;co;co2"), listed="decimal comma"),
+    Bad(
+        "semicolons and decimal commas",
+        table([r.replace(",", ";").replace(".", ",") for r in ROWS], "time;co;co2"),
+        listed="decimal comma",
+    ),
     Bad("semicolons and points", table([r.replace(",", ";") for r in ROWS], "time;co;co2")),
     Bad("tabs", table([r.replace(",", "\t") for r in ROWS], "time\tco\tco2")),
-    Bad("thousands separators", table([f'{r[:20]},"1,{200 + i:03d}.50",410.5' for i, r in enumerate(ROWS)]), listed="thousands"),
+    Bad(
+        "thousands separators",
+        table([f'{r[:20]},"1,{200 + i:03d}.50",410.5' for i, r in enumerate(ROWS)]),
+        listed="thousands",
+    ),
     Bad("second header", table(ROWS[:50]) + table(ROWS[50:]), listed="repeated header"),
     Bad("text in a number column", table(replaced(17, ROWS[17].rsplit(",", 1)[0] + ",hello")), listed="no number"),
     Bad("overflowing cell", table(replaced(17, ROWS[17].rsplit(",", 1)[0] + ",1e400")), listed="infinite"),
@@ -109,15 +123,35 @@ CATALOGUE = [
     Bad("channel without a value", table([r.rsplit(",", 1)[0] + "," for r in ROWS]), listed="no value"),
     Bad("constant channel", table([r.rsplit(",", 1)[0] + ",415.0" for r in ROWS])),
     Bad("stamps without zone", table([r.replace("Z", "") for r in ROWS]), refused="no time zone"),
-    Bad("stamps some with zone", table([r.replace("Z", "") if i % 2 else r for i, r in enumerate(ROWS)]), refused="some stamps carry"),
+    Bad(
+        "stamps some with zone",
+        table([r.replace("Z", "") if i % 2 else r for i, r in enumerate(ROWS)]),
+        refused="some stamps carry",
+    ),
     Bad("day or month", table([r.replace("2024-04-10T", "05/10/2024 ") for r in ROWS]), refused="day/month"),
     Bad("stamp that is none", table(replaced(17, "yesterday" + ROWS[17][20:])), listed="cannot be read", rows=89),
-    Bad("impossible date", table(replaced(17, "2024-02-30T00:00:00Z" + ROWS[17][20:])), listed="cannot be read", rows=89),
-    Bad("leap second", table([f"2016-12-31T23:59:{s:02d}Z,150.25,410.5" for s in range(61)]), listed="leap second", rows=61),
+    Bad(
+        "impossible date", table(replaced(17, "2024-02-30T00:00:00Z" + ROWS[17][20:])), listed="cannot be read", rows=89
+    ),
+    Bad(
+        "leap second",
+        table([f"2016-12-31T23:59:{s:02d}Z,150.25,410.5" for s in range(61)]),
+        listed="leap second",
+        rows=61,
+    ),
     Bad("duplicate stamps", table([*ROWS[:40], *ROWS[39:]]), listed="share their stamp", rows=91),
     Bad("backwards stamps", table([*ROWS[:40], *ROWS[30:]]), listed="time goes back", rows=100),
-    Bad("lost clock", table([*ROWS[:88], *(f"1970-01-01T00:00:0{i}Z" + ROWS[88 + i][20:] for i in range(2))]), listed="lost clock"),
-    Bad("swapped position", table([f"{r},-96.56,39.08" for r in ROWS], f"{HEADER},lat,lon"), listed="swapped", extra="position"),
+    Bad(
+        "lost clock",
+        table([*ROWS[:88], *(f"1970-01-01T00:00:0{i}Z" + ROWS[88 + i][20:] for i in range(2))]),
+        listed="lost clock",
+    ),
+    Bad(
+        "swapped position",
+        table([f"{r},-96.56,39.08" for r in ROWS], f"{HEADER},lat,lon"),
+        listed="swapped",
+        extra="position",
+    ),
     Bad("kelvin", with_column("T", ["296.4"] * 90), listed="taken as K", extra="T"),
     Bad("pascal", with_column("P", ["97534"] * 90), listed="taken as Pa", extra="P"),
     Bad("fractions of humidity", with_column("RH", ["0.42"] * 90), listed="fraction", extra="RH"),

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from pc2dae.cli import main
 from pc2dae.errors import Pc2daeError
 from pc2dae.pipeline import ingest
@@ -27,7 +28,9 @@ def put(folder: Path, bad: Bad) -> Path:
     return path
 
 
-def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+def command(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str
+) -> tuple[int, str, str]:
     """Exit code, output and errors of the command line."""
     monkeypatch.setattr(sys, "argv", ["pc2dae", *arguments])
     code = 0

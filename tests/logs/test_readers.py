@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from pc2dae.errors import LogError
 from pc2dae.logs import declared, read_logs
 from pc2dae.logs.automatic import declared_suite, suite_for
@@ -85,7 +86,12 @@ def test_formats_that_are_only_read(name, tmp_path):
 
 def test_missing_words_sentinels_and_wrapped_values_are_missing(tmp_path):
     made = texts()
-    for name, column, row in (("stap", "absorption_450", 0), ("icartt", "co_ppb", 5), ("greenbox", "co2", 9), ("goamazon", "nox", 7)):
+    for name, column, row in (
+        ("stap", "absorption_450", 0),
+        ("icartt", "co_ppb", 5),
+        ("greenbox", "co2", 9),
+        ("goamazon", "nox", 7),
+    ):
         (tmp_path / name).write_bytes(made[name])
         (found,) = read_logs([tmp_path / name], zone=ZONE).streams
         assert np.isnan(found.columns[column][row])
@@ -150,7 +156,9 @@ def test_every_reader_declares_channels_its_streams_have(tmp_path):
         (found,) = read_logs([tmp_path / name], zone=ZONE).streams
         told = declared(found)
         assert told.channels
-        assert all((c.column or c.name) in found.columns for _, c in told.channels if name not in ("quantaq", "goamazon"))
+        assert all(
+            (c.column or c.name) in found.columns for _, c in told.channels if name not in ("quantaq", "goamazon")
+        )
         assert suite_for([found]).names
 
 
@@ -162,6 +170,8 @@ def test_black_kite_is_recognised_by_its_boards(tmp_path):
 def test_a_broken_sheet_is_refused(tmp_path):
     module, written = streams()["afe"]
     module.write(tmp_path / "afe.csv", written)
-    (tmp_path / "afe.calibration.json").write_text('{"sensors": [{"sensor_type": "CO-A4", "we_sensitivity_mv_ppb": "much"}]}')
+    (tmp_path / "afe.calibration.json").write_text(
+        '{"sensors": [{"sensor_type": "CO-A4", "we_sensitivity_mv_ppb": "much"}]}'
+    )
     with pytest.raises(LogError, match="we_sensitivity_mv_ppb"):
         read_logs([tmp_path])

@@ -1,7 +1,7 @@
 """Many streams, one regular grid in UTC: samples within a cell are averaged and counted, nothing is invented.
 
 A plain CSV keeps its rows: the flight then has a dimension `row` with `row_time` (UTC stamp of each row of the file),
-`row_index` (its cell on the grid; several rows may share one) and, where stamps were not written in UTC, `row_stamp` (text).
+`row_index` (its cell on the grid; rows may share one) and, where stamps were not plain UTC, `row_stamp` (text).
 `flight[name][flight.row_index]` gives a value for exactly every row of the file, in the file's order.
 """
 
@@ -47,21 +47,19 @@ def align(streams: Sequence[Stream], suite: Suite, *, flight_id: str = "flight")
     `<instrument>[_<unit>]_<column>`, the number of rows per cell as `…_samples`.
     """
     ordered = [repair_stamps(stream, suite.rate_hz) for stream in streams]
-    start, count = _grid(ordered, suite.rate_hz)
+    start, count, all_cells = _grid(ordered, suite.rate_hz)
     columns = sum(len(s.columns) for s in ordered)
     if count * (columns + 2 * len(suite.names)) > MAX_NUMBERS:
         days = count / suite.rate_hz / 86400
         raise FlightError(
-            f"the records span {days:,.1f} days at {suite.rate_hz:g} Hz with {columns} columns: too much for one flight",
+            f"the records span {days:,.1f} days at {suite.rate_hz:g} Hz in {columns} columns: too much for one flight",
             hint="ingest them in parts, or give a lower rate_hz in the suite",
         )
     values: dict[str, Array] = {}
     flags: dict[str, NDArray[np.int32]] = {}
     about: dict[str, dict[str, str]] = {}
     placed = []
-    for stream in ordered:
-        cells = cells_of(stream.time, start, suite.rate_hz)
-        cells = np.where((cells < 0) | (cells >= count), -1, cells)
+    for stream, cells in zip(ordered, all_cells, strict=True):
         repairs = list(stream.repairs)
         if (cells < 0).any():
             repairs.append(f"{int((cells < 0).sum()):,} rows before or after the record on GPS time left out")
@@ -126,7 +124,7 @@ def _names(stream: Stream, suite: Suite) -> dict[str, str]:
 
 
 def repair_stamps(stream: Stream, rate_hz: float) -> Stream:
-    """Rows whose clock was lost (a stamp far from all others, out of order or decades away) placed by their neighbours in the file."""
+    """Rows whose clock was lost (stamp far off, and out of order or a month away) placed by their neighbours."""
     seconds = stream.time.astype(np.int64) / 1e9
     order = np.argsort(seconds, kind="stable")
     jumps = np.flatnonzero(np.diff(seconds[order]) > 3600.0)
@@ -162,20 +160,22 @@ def repair_stamps(stream: Stream, rate_hz: float) -> Stream:
     return replace(stream, time=time, repairs=(*stream.repairs, line))
 
 
-def _grid(streams: Sequence[Stream], rate_hz: float) -> tuple[np.datetime64, int]:
-    """First cell and number of cells: all records, but no more than the slack of wrong clocks beyond one on GPS time."""
-    begin, end = min(s.time.min() for s in streams), max(s.time.max() for s in streams)
-    gps = [s for s in streams if s.clock == "gps"]
-    if gps:
-        slack = np.timedelta64(round(SLACK_S * 1e3), "ms")
-        first, last = min(s.time.min() for s in gps), max(s.time.max() for s in gps)
-        begin = first if first - slack <= begin else begin
-        end = last if last + slack >= end else end
+def _grid(streams: Sequence[Stream], rate_hz: float) -> tuple[np.datetime64, int, list[Index]]:
+    """First cell, number of cells and each row's cell: all records, less what sticks out beyond one on GPS time."""
     step = round(1e9 / rate_hz)
     whole = min(step, 1_000_000_000)  # slow grids begin with their first sample, not with a round minute
-    start = int(begin.astype("datetime64[ns]").astype(np.int64) + EARLY * whole) // whole * whole
-    count = int((end.astype("datetime64[ns]").astype(np.int64) + EARLY * step - start) // step) + 1
-    return np.datetime64(start, "ns"), count
+    begin = min(int(s.time.min().astype("datetime64[ns]").astype(np.int64)) for s in streams)
+    start = np.datetime64(int(begin + EARLY * whole) // whole * whole, "ns")
+    cells = [cells_of(s.time, start, rate_hz) for s in streams]
+    first, last = min(int(c.min()) for c in cells), max(int(c.max()) for c in cells)
+    gps = [c for c, s in zip(cells, streams, strict=True) if s.clock == "gps"]
+    if gps:
+        slack = SLACK_S * rate_hz
+        earliest, latest = min(int(c.min()) for c in gps), max(int(c.max()) for c in gps)
+        first = earliest if earliest - slack <= first else first
+        last = latest if latest + slack >= last else last
+    inside = [np.where((c < first) | (c > last), -1, c - first) for c in cells]
+    return np.datetime64(int(start.astype(np.int64)) + first * step, "ns"), last - first + 1, inside
 
 
 def cells_of(time: NDArray[np.datetime64], start: np.datetime64, rate_hz: float) -> Index:
@@ -192,7 +192,7 @@ def cells_of(time: NDArray[np.datetime64], start: np.datetime64, rate_hz: float)
 
 
 def stale_rows(stream: Stream) -> NDArray[np.bool_]:
-    """Rows that repeat the record before them in every output, of a sensor whose outputs are too fine to repeat by chance."""
+    """Rows that repeat the one before in every output, of a sensor whose outputs are too fine to do so by chance."""
     stale = np.zeros(len(stream.time), dtype=bool)
     if stream.instrument == "csv" or len(stream.time) < 2:
         return stale
@@ -206,7 +206,7 @@ def stale_rows(stream: Stream) -> NDArray[np.bool_]:
 
 
 def _means(cells: Index, values: Array, is_stale: NDArray[np.bool_], count: int) -> tuple[Array, NDArray[np.bool_]]:
-    """Mean of the fresh rows of each cell (of the stale ones where there are no others), and which cells have a fresh row."""
+    """Mean of each cell's fresh rows (of the stale ones where there are no others), and where a fresh one is."""
     finite = np.isfinite(values) & (cells >= 0)
     fresh = finite & ~is_stale
     number = np.bincount(cells[fresh], minlength=count)

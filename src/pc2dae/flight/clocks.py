@@ -1,12 +1,12 @@
 """Many clocks to one: offsets from what two instruments both feel (position, pressure, humidity, temperature).
 
-Never from plume signals: their delay is the sensor's response. A slow thermometer is late too, so where a lag explains the
-two records better than a shift alone, the shift is the sensor's and not the clock's, and no offset is claimed.
+Never from plume signals: their delay is the sensor's response. A slow thermometer is late too, so where a lag explains
+the two records better than a shift alone, the shift is the sensor's and not the clock's, and no offset is claimed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -39,7 +39,7 @@ QUANTITIES: dict[str, tuple[tuple[str, ...], bool]] = {
 
 @dataclass(frozen=True)
 class ClockFit:
-    """How far a clock is ahead of the reference: stamp = true + offset_s + drift_ppm·1e-6·(time since its first stamp)."""
+    """How far a clock is ahead: stamp = true + offset_s + drift_ppm·1e-6·(time since its first stamp)."""
 
     key: str
     found: bool
@@ -63,7 +63,7 @@ def cut_s(stream: Stream) -> float:
 
 
 def find_clocks(streams: Sequence[Stream]) -> list[ClockFit]:
-    """Each stream's clock, in the order given, against GPS time where a stream has it, else against the best connected."""
+    """Each stream's clock, in the order given, against GPS time if a stream has it, else against the best connected."""
     fits: dict[str, ClockFit] = {}
     settled: list[Stream] = []
     for stream in streams:
@@ -150,9 +150,9 @@ class _Pair:
     def span_s(self) -> float:
         return float(self.at[-1] - self.at[0])
 
-    def explained(self, shift_s: float, x: Array | None = None) -> float:
+    def explained(self, shift_s: float) -> float:
         """Sum of squares of y that the reference, shifted, explains with a positive factor."""
-        seen = np.interp(self.at - shift_s, self.grid, self.x if x is None else x)
+        seen = np.interp(self.at - shift_s, self.grid, self.x)
         seen = seen - self.trend @ (self.trend.T @ seen)
         power, product = float(seen @ seen), float(seen @ self.y)
         return product * product / power if power > 0 and product > 0 else 0.0
@@ -186,12 +186,11 @@ class _Pair:
 
     def _lagged_gain(self, shift_s: float, tau_s: float) -> float:
         """The most that either record, slowed by a first-order lag, explains near the shift."""
-        slowed = _lagged(self.x, tau_s)
-        hastened = self.x + tau_s * np.gradient(self.x, STEP_S)
-        return max(
-            self.explained(_peak(lambda s, x=x: self.explained(s, x), shift_s - way * tau_s, 2.0 + tau_s), x)
-            for x, way in ((slowed, 1.0), (hastened, -1.0))
-        )
+        gains = []
+        for x, way in ((_lagged(self.x, tau_s), 1.0), (self.x + tau_s * np.gradient(self.x, STEP_S), -1.0)):
+            other = replace(self, x=np.asarray(x))
+            gains.append(other.explained(_peak(other.explained, shift_s - way * tau_s, 2.0 + tau_s)))
+        return max(gains)
 
     def _ties(self, shift_s: float) -> float:
         """How many points count as one, from the residual's correlation with its neighbour: (1 + ρ)/(1 − ρ)."""
@@ -221,8 +220,8 @@ def _pair(tx: Array, x: Array, ty: Array, y: Array) -> _Pair | None:
     return _Pair(grid, smooth[0], at, seen, trend) if float(seen @ seen) > 0 else None
 
 
-def _peak(score: object, near: float, reach: float = 1.5) -> float:
-    result = minimize_scalar(lambda s: -score(s), bounds=(near - reach, near + reach), method="bounded")  # type: ignore[operator]
+def _peak(score: Callable[[float], float], near: float, reach: float = 1.5) -> float:
+    result = minimize_scalar(lambda s: -score(float(s)), bounds=(near - reach, near + reach), method="bounded")
     return float(result.x)
 
 
@@ -235,7 +234,7 @@ def _trend(t: Array) -> Array:
 
 
 def _drifting(pair: _Pair, begin_s: float) -> tuple[float, float, float] | None:
-    """Offset at `begin_s`, its standard error [s] and drift [ppm] from the shifts of pieces; None where the drift is not clear."""
+    """Offset at `begin_s`, its standard error [s] and drift [ppm] by the shifts of pieces; None if no clear drift."""
     when, shifts = [], []
     for piece in np.array_split(np.arange(len(pair.at)), 12):
         at = pair.at[piece]

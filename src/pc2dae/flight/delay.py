@@ -1,4 +1,4 @@
-"""How much later one channel sees a plume than another: the sensors' response, reported and never taken for a clock's error."""
+"""How much later one channel sees a plume than another: the sensors' response, reported, never a clock's error."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MIN_SAMPLES = 120
 
 
 def response_delays(flight: xr.Dataset) -> dict[str, float]:
-    """Delay [s] of each channel behind the fastest of the suite, where the two agree (r ≥ 0.5) at some delay within a minute."""
+    """Delay [s] of each channel behind the fastest of the suite, where they agree (r ≥ 0.5) within a minute."""
     suite = suite_of(flight)
     reach = round(REACH_S * suite.rate_hz)
     signals = {name: signal for name in suite.names if (signal := _plumes(flight, name)) is not None}

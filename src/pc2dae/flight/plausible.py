@@ -18,7 +18,7 @@ _CO2_PPM = (200.0, 100_000.0)  # where the median of any air lies
 
 
 def mended(name: str, values: Array) -> tuple[Array, str | None]:
-    """Environment and motion in this project's units: kelvin, pascal, kilopascal and fractions are recognised by their range."""
+    """Environment in this project's units: kelvin, pascal, kilopascal and fractions are recognised by their range."""
     finite = values[np.isfinite(values)]
     if not len(finite):
         return values, None
@@ -57,6 +57,6 @@ def check_units(channel: Channel, values: Array, *, source: str) -> None:
     for factor, unit in ((1e-3, smaller), (1e3, larger)):
         if unit != "%" and np.mean((finite * factor >= max(low, 1e-9)) & (finite * factor <= high)) > 0.9:
             raise LogError(
-                f"{source}: channel '{channel.name}' around {np.median(finite):g} is not {channel.units}, but would fit {unit}",
+                f"{source}: '{channel.name}' around {np.median(finite):g} is not {channel.units}, but would fit {unit}",
                 hint="correct the unit in the suite",
             )

@@ -31,7 +31,8 @@ def write(path: str | PathLike[str], stream: Stream) -> None:
     v20 = float(sheet.get("pt1000_v20", V20))
     gases = [gas for gas in GASES if f"{gas}_we" in stream.columns]
     preamble = (
-        f"# AFE logger 2.1, board {sheet.get('type', '810-0023-00')}, serial {stream.serial or 'AFE-0001'}, unit {stream.unit}\n"
+        f"# AFE logger 2.1, board {sheet.get('type', '810-0023-00')}, "
+        f"serial {stream.serial or 'AFE-0001'}, unit {stream.unit}\n"
         f"# clock: local, UTC{zone_text(utc_offset_min(stream))}\n# electrodes in mV, 16 bit, 64 samples averaged\n"
     )
     header = ["DateTime", "Pt1000_V"]

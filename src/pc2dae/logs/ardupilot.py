@@ -220,7 +220,7 @@ def _at(wanted_us: Array, us: Array, values: Array) -> Array:
 
 
 def _records(data: bytes) -> tuple[dict[str, dict[str, Array]], int, int]:
-    """The wanted records by name and label, bytes that belong to no record, number of records; first instance of each sensor."""
+    """The wanted records by name and label (first of each kind of sensor), bytes outside records, number of records."""
     formats: dict[int, _Format] = {FMT: _Format("FMT", 89, "BBnNZ", ("Type", "Length", "Name", "Format", "Columns"))}
     wanted = {"GPS", "BARO", "XKF1", "NKF1"}
     found: dict[int, list[int]] = {}

@@ -61,7 +61,7 @@ class Builder:
         self.held: tuple[Times, dict[str, Array]] | None = None  # rows of a cell that the next block may go on with
         self.dropped: dict[str, tuple[int, int]] = {}  # why → how many, first line
         self.cells = Numbers()
-        self.stamp_texts: list[pa.Array] | None = [] if layout.keep_stamps else None
+        self.stamp_texts: list[pa.Array] | None = [] if layout.keep_stamps and layout.thin_s is None else None
         self.recent: list[str] = []  # the last complete rows, to judge a cut one by
 
     def add(self, piece: Lines) -> None:
@@ -107,8 +107,8 @@ class Builder:
             self.stamp_texts = None
         if self.kept * (len(self.layout.wanted) + 1) > MAX_NUMBERS:
             width = f"{len(self.layout.wanted)} column" + "s" * (len(self.layout.wanted) != 1)
-            raise LogError(f"{self.layout.file.name}: more than {self.kept:,} rows with {width} are too much for one flight",
-                           hint="split the file by day")  # fmt: skip
+            said = f"more than {self.kept:,} rows with {width} are too much for one flight"
+            raise LogError(f"{self.layout.file.name}: {said}", hint="split the file by day")
 
     def _complete_rows(self, piece: Lines) -> tuple[list[str], NDArray[np.int64]]:
         """The lines that have every cell, and their numbers; the others are listed."""
@@ -156,7 +156,7 @@ class Builder:
         return {name: table.column(i).combine_chunks() for name, i in index.items()}
 
     def _doubt_last_cell(self, rows: list[str], part: dict[str, Array]) -> None:
-        """Without a line end the last number may be cut: believed only with as many decimals as its column always has."""
+        """Without a line end the last number may be cut: it needs as many decimals as its column always has."""
         name = self.layout.names[-1]
         if name not in part:
             return
@@ -184,9 +184,10 @@ class Builder:
         for why, (count, first) in self.dropped.items():
             self.repairs.append(f"{count:,} {why} left out (first: line {first:,})")
         if layout.thin_s is not None:
-            self.repairs.append(f"a very large file: {self.before_thinning:,} rows averaged to {self.kept:,} cells while "
-                                "reading, the rows themselves are not kept")  # fmt: skip
+            averaged = f"{self.before_thinning:,} rows averaged to {self.kept:,} cells while reading"
+            self.repairs.append(f"a very large file: {averaged}, the rows themselves are not kept")
         self.repairs += self.cells.listed() + self.stamps.listed()
+        pa.default_memory_pool().release_unused()
         # Column by column, so that no second copy of everything exists.
         columns = {name: np.concatenate([part.pop(name) for part in self.parts]) for name in layout.wanted}
         return Table(

@@ -28,8 +28,8 @@ def column(stream: Stream, name: str, *, default: float = np.nan) -> Array:
 
 def local_time(stream: Stream) -> NDArray[np.datetime64]:
     """The stream's stamps on the wall clock of its zone, `notes["utc_offset_min"]` [min] east of UTC."""
-    local: NDArray[np.datetime64] = stream.time.astype("datetime64[ns]") + np.timedelta64(utc_offset_min(stream), "m")
-    return local
+    local = stream.time.astype("datetime64[ns]") + np.timedelta64(utc_offset_min(stream), "m")
+    return np.asarray(local, dtype="datetime64[ns]")
 
 
 def utc_offset_min(stream: Stream) -> int:

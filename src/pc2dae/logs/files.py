@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 
 from pc2dae.errors import LogError
 
-BLOCK = 1 << 22  # bytes read at a time: memory stays bounded however long the file
+BLOCK = 1 << 20  # bytes read at a time: memory stays bounded however long the file
 HEAD = 1 << 16  # bytes a reader may look at to recognise its file
 _BROKEN = (
     EOFError,
@@ -48,7 +48,8 @@ class LogFile:
                 yield stack.enter_context(stack.enter_context(zipfile.ZipFile(self.path)).open(self.member))
                 return
             raw = stack.enter_context(self.path.open("rb"))
-            yield stack.enter_context(gzip.GzipFile(fileobj=raw)) if raw.peek(2)[:2] == b"\x1f\x8b" else raw
+            is_packed = raw.peek(2)[:2] == b"\x1f\x8b"
+            yield cast(IO[bytes], stack.enter_context(gzip.GzipFile(fileobj=raw))) if is_packed else raw
 
     def head(self) -> bytes:
         """The first bytes, as far as they can be unpacked."""

@@ -1,4 +1,4 @@
-"""GreenBox payload: CO2, CO, particles, weather in one text file, with or without a header; GPS time beside a wrong clock."""
+"""GreenBox payload: CO2, CO, particles and weather in one text, with or without header; GPS beside a wrong clock."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from pc2dae.suite import Channel, Suite
 
 
 def write(path: str | PathLike[str], stream: Stream) -> None:
-    """Write a stream as the analyser talks: UTC stamp, tab, `<li830><data>…`; pressure in kPa, no tag where no value."""
+    """Write a stream as the analyser talks: UTC stamp, tab, `<li830><data>…`; kPa, no tag where no value."""
     table = {
         "co2": cells(column(stream, "co2"), 3),
         "celltemp": cells(column(stream, "cell_temperature"), 3),
@@ -78,8 +78,8 @@ def read(file: LogFile, head: Head, *, zone: str | None, suite: Suite | None) ->
             stamps.append(match[1])
             at.append(number)
             found = {tag.lower(): text for tag, text in _VALUE.findall(match[2])}
-            for tag, column in values.items():
-                column.append(_number(found.get(tag)))
+            for tag, numbers in values.items():
+                numbers.append(_number(found.get(tag)))
     if not stamps:
         raise LogError(f"{file.name}: no complete record")
     if broken:
@@ -92,9 +92,8 @@ def read(file: LogFile, head: Head, *, zone: str | None, suite: Suite | None) ->
     if not good.any():
         raise LogError(f"{file.name}, line {at[0]:,}: '{stamps[0]}' is no time stamp")
     if not good.all():
-        repairs.append(
-            f"{int((~good).sum()):,} rows whose time stamp cannot be read left out (first: line {at[int(np.argmin(good))]:,})"
-        )
+        first = at[int(np.argmin(good))]
+        repairs.append(f"{int((~good).sum()):,} rows whose time stamp cannot be read left out (first: line {first:,})")
     columns = {TAGS[tag][0]: np.array(column)[good] * TAGS[tag][2] for tag, column in values.items()}
     columns = {name: column for name, column in columns.items() if not np.isnan(column).all()}
     units = {name: unit for name, unit, _ in TAGS.values() if name in columns}

@@ -113,7 +113,7 @@ def _without_sentinels(table: Table, column: str, suite: Suite) -> NDArray[np.fl
 
 
 def _stamps(table: Table, utc: NDArray[np.datetime64]) -> NDArray[np.str_] | None:
-    """The stamps to give back: as they stood if they carry a zone, else on their wall clock with its offset; None if plain UTC."""
+    """The stamps to give back: as they stood if zoned, else on their wall clock with its offset; None if plain UTC."""
     if table.is_zoned:
         if table.stamp_texts is None or not len(table.stamp_texts):
             return None

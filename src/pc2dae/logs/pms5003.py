@@ -16,7 +16,7 @@ from pc2dae.suite import Channel, Suite
 
 
 def write(path: str | PathLike[str], stream: Stream) -> None:
-    """Write a stream as frames were decoded: whole ug m-3, twice (factory, atmospheric), empty where a frame was lost."""
+    """Write a stream as frames were decoded: whole ug m-3, twice (factory, atmospheric), empty where one was lost."""
     seconds = stream.time.astype("datetime64[ms]").astype(np.int64) / 1000.0
     masses = [cells(column(stream, name), 0) for name in ("pm1", "pm25", "pm10")]
     header = ["unix_time", "unit", "pm1_0_cf1", "pm2_5_cf1", "pm10_0_cf1", "pm1_0_atm", "pm2_5_atm", "pm10_0_atm"]

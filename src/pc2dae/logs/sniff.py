@@ -82,7 +82,7 @@ def declared(stream: Stream) -> Declared:
 
 
 def read_logs(paths: Iterable[str | PathLike[str]], *, zone: str | None = None, suite: Suite | None = None) -> LogBook:
-    """Read every file under `paths`; a file named by itself must be readable, one in a folder may be left out with a reason."""
+    """Read every file under `paths`; one named by itself must be readable, one in a folder may be left out."""
     given = [Path(path) for path in paths]
     book = LogBook()
     for file in find_files(given):
@@ -96,7 +96,8 @@ def read_logs(paths: Iterable[str | PathLike[str]], *, zone: str | None = None, 
             book.ignored.append(Ignored(file.name, _reason(error, file)))
     if not book.streams:
         said = "; ".join(f"{i.file}: {i.reason}" for i in book.ignored[:3])
-        raise LogError(f"nothing readable in {', '.join(str(p) for p in given)}" + (f" ({said})" if said else " (no files)"),
+        where = ", ".join(str(path) for path in given)
+        raise LogError(f"nothing readable in {where} ({said or 'no files'})",
                        hint="name the folder of a flight's logs, or pass --suite for plain CSV")  # fmt: skip
     streams, too_far = _one_time(book.streams)
     return LogBook(_joined(streams), book.ignored + too_far)
@@ -115,7 +116,7 @@ def is_flight(path: str | PathLike[str]) -> bool:
 
 
 def read_file(file: LogFile, *, zone: str | None = None, suite: Suite | None = None) -> list[Stream]:
-    """The streams of one file: by the suite if it describes plain CSV and fits, else by the reader that knows the file."""
+    """The streams of one file: by the suite if that describes plain CSV and fits, else by the reader that knows it."""
     if _is_sheet(file):
         return []
     head = Head(file.head(), head_lines(file))
@@ -218,12 +219,19 @@ def _concatenated(parts: list[Stream]) -> Stream:
     notes = dict(parts[0].notes)
     stamps = [part.notes.get("stamp") for part in parts]
     if "stamp" in notes:
-        notes["stamp"] = None if any(s is None for s in stamps) else np.concatenate(stamps)
+        kept = [s for s in stamps if s is not None]
+        notes["stamp"] = np.concatenate(kept) if len(kept) == len(stamps) else None
     return replace(
-        parts[0], time=np.concatenate([p.time for p in parts]), columns=columns, units=units, repairs=repairs, notes=notes,
-        rows_read=sum(p.rows_read for p in parts), source=" + ".join(p.source for p in parts),
+        parts[0],
+        time=np.concatenate([p.time for p in parts]),
+        columns=columns,
+        units=units,
+        repairs=repairs,
+        notes=notes,
+        rows_read=sum(p.rows_read for p in parts),
+        source=" + ".join(p.source for p in parts),
         calibration=next((p.calibration for p in parts if p.calibration is not None), None),
-    )  # fmt: skip
+    )
 
 
 def _one_time(streams: list[Stream]) -> tuple[list[Stream], list[Ignored]]:

@@ -98,7 +98,7 @@ class StampParser:
             times = np.asarray(kept.cast(kind).to_numpy(zero_copy_only=False), dtype="datetime64[ns]")
         except pa.ArrowInvalid:  # an impossible date somewhere: one by one
             times = np.array([_one(t, kind) for t in kept.to_pylist()], dtype="datetime64[ns]")
-        return times + leap * np.timedelta64(1, "s"), is_zoned
+        return np.asarray(times + leap * np.timedelta64(1, "s"), dtype="datetime64[ns]"), is_zoned
 
     def _seconds(self, text: pa.Array) -> Times:
         """Seconds (or milliseconds) since the epoch."""
@@ -146,7 +146,10 @@ class StampParser:
         is_zoned = "%z" in self.format or "%Z" in self.format
         try:
             parsed = pd.to_datetime(
-                pd.Series(texts.to_pylist()), format=self.format, errors="coerce", utc=is_zoned or None
+                pd.Series(texts.to_pylist()),
+                format=self.format,
+                errors="coerce",
+                utc=is_zoned,
             )
         except (ValueError, TypeError) as error:
             raise LogError(
@@ -210,18 +213,20 @@ def to_utc(local: Times, zone: str | None, *, file: str, repairs: list[str]) -> 
     wall = pd.DatetimeIndex(local)
     second_pass = _second_pass(local)
     utc = wall.tz_localize(zone, ambiguous=~second_pass, nonexistent="NaT").tz_convert("UTC").tz_localize(None)
-    if utc.isna().sum() > np.isnat(local).sum():
-        at = int(np.argmax(np.asarray(utc.isna()) & ~np.isnat(local)))
+    skipped = np.asarray(utc.isna()) & ~np.isnat(local)
+    if skipped.any():
+        at = int(np.argmax(skipped))
         raise LogError(f"{file}: {wall[at]} does not exist in {zone} (clocks went forward)", hint="is the zone right?")
     other = wall.tz_localize(zone, ambiguous=second_pass, nonexistent="NaT").tz_convert("UTC").tz_localize(None)
     twice = np.asarray(other != utc) & ~np.isnat(local)
     if twice.any():
-        runs = f"{int((twice & ~second_pass).sum()):,} as its first run, {int((twice & second_pass).sum()):,} as its second"
-        repairs.append(f"{int(twice.sum()):,} stamps lie in the hour that happens twice in {zone}: taken {runs}")
+        again = int((twice & second_pass).sum())
+        runs = f"{int(twice.sum()) - again:,} taken as its first run, {again:,} as its second"
+        repairs.append(f"{int(twice.sum()):,} stamps lie in the hour that happens twice in {zone}: {runs}")
     return np.asarray(utc.to_numpy(dtype="datetime64[ns]"))
 
 
 def _second_pass(local: Times) -> NDArray[np.bool_]:
-    """Which stamps come after the wall clock jumped back by an hour: of those in the hour that happens twice, its second run."""
+    """Which stamps come after the wall clock jumped back: of those in the hour that happens twice, its second run."""
     back = np.diff(local) < -np.timedelta64(30, "m")
     return np.concatenate([[False], np.cumsum(back) > 0])
