@@ -113,7 +113,7 @@ def test_positions_are_those_of_the_formula() -> None:
 def test_a_few_steps_lower_the_loss(name: str) -> None:
     network = build(name, SUITE, SCALER)
     loss = baseline_loss(name, [len(f.channel) for f in SUITE.family], steps=100)
-    batch = windows(2)
+    batch = windows(4)
     optimiser = torch.optim.Adam(network.parameters(), lr=1e-3)
     totals = []
     for step in range(3):

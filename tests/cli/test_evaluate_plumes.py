@@ -1,0 +1,53 @@
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from pc2dae.cli import app
+from pc2dae.flight.schema import new_flight
+from pc2dae.flight.store import write_flight
+from pc2dae.pipeline import denoise
+from pc2dae.suite import load_suite
+
+SUITE = load_suite("black-kite").only(["gas", "co2"])
+T = np.arange(700)
+
+
+@pytest.fixture(scope="module")
+def clean(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    rng = np.random.default_rng(0)
+    smoke = np.exp(-0.5 * ((T - 350) / 15) ** 2)
+    height = {"co": 5000, "co2": 80}
+    values = {
+        c.name: c.lower_bound
+        + 100
+        + height.get(c.name.split("_")[0], 60) * smoke
+        + rng.normal(0, c.noise_sigma, len(T))
+        for c in SUITE.channels
+    }
+    time = np.datetime64("2025-10-14T18:00:00", "ns") + T * np.timedelta64(1, "s")
+    path = tmp_path_factory.mktemp("flight") / "clean.nc"
+    write_flight(denoise(new_flight(time, values, SUITE, level="compensated"), model="ma5"), path)
+    return path
+
+
+def test_evaluate_shows_the_yardsticks_and_gives_json(clean: Path) -> None:
+    shown = CliRunner().invoke(app, ["evaluate", str(clean)])
+    assert shown.exit_code == 0
+    for word in ("smoothness", "constant", "raw", "pass --truth"):
+        assert word in shown.output
+    rows = json.loads(CliRunner().invoke(app, ["evaluate", str(clean), "--json"]).stdout)
+    assert {"method", "channel", "family", "metric", "value"} == set(rows[0])
+    assert {row["method"] for row in rows} == {"ma5", "raw", "clip", "constant"}
+
+
+def test_plumes_shows_ratios_and_gives_json(clean: Path) -> None:
+    shown = CliRunner().invoke(app, ["plumes", str(clean)])
+    assert shown.exit_code == 0
+    assert "ΔCO / ΔCO2" in shown.output
+    assert "co_a" in shown.output
+    found = json.loads(CliRunner().invoke(app, ["plumes", str(clean), "--matched", "--json"]).stdout)
+    ratio = next(r for r in found["ratios"] if r["ratio"] == "co/co2" and r["method"] == "integral")
+    assert ratio["value"] == pytest.approx(5000 / 80_000, rel=0.1)
