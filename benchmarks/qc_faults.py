@@ -17,7 +17,7 @@ import xarray as xr
 from pc2dae.compensation import compensate
 from pc2dae.compensation.response import response_times
 from pc2dae.flight.align import align
-from pc2dae.flight.schema import BAD, FLAGS, MISSING, SPIKE, observed, suite_of
+from pc2dae.flight.schema import BAD, FLAGS, INTERPOLATED, MISSING, SPIKE, observed, suite_of
 from pc2dae.noise import noise_level
 from pc2dae.qc import screen
 from pc2dae.simulate import SimulatedFlight, simulate_flight
@@ -52,6 +52,8 @@ def counts(flight: xr.Dataset, truth: xr.Dataset) -> dict[str, np.ndarray]:
         for flag in PUT_IN:
             put = (fault & FLAGS[flag]) != 0
             found = (bits & FLAGS[flag]) != 0
+            if flag == "missing":
+                found |= (bits & INTERPOLATED) != 0  # bridged by the aligner, and said so
             if flag == "spike":
                 put &= present
                 excused = put & ((bits & BAD) != 0)

@@ -86,7 +86,8 @@ def campaign(flights: Sequence[xr.Dataset], reports: Sequence[dict[str, Any]]) -
     if ekf:
         out["gps_ekf_difference_pct"] = 100 * float(np.max(ekf))
     cells = [c for c in rows if suite.sources.get(c[1], "").startswith("afe") and c[0] in kept]
-    t90 = [r["channels"][n]["t90_s"] for r in reports for _, n in cells if r["channels"][n]["t90_s"] is not None]
+    by_cell = [[r["channels"][n]["t90_s"] for r in reports if r["channels"][n]["t90_s"] is not None] for _, n in cells]
+    t90 = [float(np.median(found)) for found in by_cell if found]
     if t90:
         out |= {f"ec_t90_{q}_s": float(np.quantile(t90, p)) for q, p in (("q1", 0.25), ("median", 0.5), ("q3", 0.75))}
         if len(speed):

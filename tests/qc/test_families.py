@@ -42,6 +42,13 @@ def test_particles_that_are_there_stay() -> None:
     assert "pm" in kept_families(judge_families(flight(pm=8.0)))
 
 
+def test_noise_about_zero_is_not_lost_below_detection() -> None:
+    """A cell that reads negative half of the time can be averaged; a counter that is cut at zero cannot."""
+    verdicts = {v.family: v for v in judge_families(flight())}
+    assert verdicts["bc"].figures["below_detection"] > 0.3
+    assert verdicts["bc"].figures["lost_below_detection"] == 0.0
+
+
 def test_clean_air_condemns_nobody_for_seeing_nothing() -> None:
     verdicts = {v.family: v for v in judge_families(flight(smoke=0.0))}
     assert verdicts["bc"].kept

@@ -2,6 +2,7 @@
 
 Light through a filter falls as smoke gathers on it: ATN = −100·ln(I/I0). On a loaded filter each particle counts for
 less; two spots that darken at different rates tell how much (Drinovec et al. 2015, doi:10.5194/amt-8-1965-2015).
+Averaging until the filter has darkened enough (ONA) is a denoiser: see `filters.ona`.
 """
 
 from __future__ import annotations

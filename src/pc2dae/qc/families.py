@@ -14,8 +14,8 @@ from pc2dae.flight.schema import STARTUP, TAPE_ADVANCE, check_flight, observed
 from pc2dae.noise import noise_level
 from pc2dae.suite import Channel, Family, Suite
 
-MOSTLY_BELOW = 0.5  # noise about zero puts half of all values below detection; more than that is the sensor's limit
-EVEN_BEST_BELOW = 1 / 3  # one channel that is nearly always above detection keeps its family
+MOSTLY_BELOW = 0.5  # more than half of a family lost below detection: it tells where smoke is, not how much
+SIGNED = 0.01  # a channel with more negatives than this is noise about its level, and can be averaged out of it
 PLUMES = 3.0  # signal-to-noise of some family from which the flight met plumes to be judged by
 WEAK = 0.25  # a measured family below this, in a flight with plumes, did not see them
 WEAK_DIFFERENCE = 2.0  # a difference carries the noise of both its parts: to be quantified it must stand clear of it
@@ -69,7 +69,7 @@ def _figures(flight: xr.Dataset, suite: Suite, family: Family) -> dict[str, floa
     return {
         "observed": float(table["observed"].mean()),
         "below_detection": float(table["below_detection"].mean()),
-        "below_detection_best": float(table["below_detection"].min()),
+        "lost_below_detection": float(table["below_detection"].where(~(table["negative"] > SIGNED), 0.0).mean()),
         "negative": float(table["negative"].mean()),
         "snr": float(table["snr"].max()) if table["snr"].notna().any() else np.nan,
     }
@@ -94,9 +94,9 @@ def _verdict(family: Family, figures: dict[str, float], best: float) -> Verdict:
     limit = WEAK_DIFFERENCE if is_difference else WEAK
     if figures["observed"] == 0:
         return Verdict(name, False, "nothing was measured", figures)
-    if figures["below_detection"] > MOSTLY_BELOW and figures["below_detection_best"] > EVEN_BEST_BELOW:
-        share = f"{100 * figures['below_detection']:.1f} % of its values lie below detection"
-        return Verdict(name, False, f"{share} (more than {100 * MOSTLY_BELOW:.0f} %)", figures)
+    if figures["lost_below_detection"] > MOSTLY_BELOW:
+        share = f"{100 * figures['lost_below_detection']:.1f} % of its values lie below detection"
+        return Verdict(name, False, f"{share} (more than {100 * MOSTLY_BELOW:.0f} %) and are cut at zero", figures)
     if np.isfinite(snr) and snr < limit and best >= PLUMES:
         why = f"its plumes reach only {snr:.2f} of its noise (at least {limit:g} wanted), others reach {best:.1f}"
         return Verdict(name, False, why, figures)

@@ -48,8 +48,9 @@ def _figure(flight: xr.Dataset) -> Figure:
     figure = Figure(figsize=(15.0, 1.2 + glance + 1.25 * rows), layout="constrained")
     outer = figure.add_gridspec(2, 1, height_ratios=[glance + 0.5, 1.25 * rows])
     minutes = (flight["time"].values - flight["time"].values[0]) / np.timedelta64(60, "s")
+    end = float(minutes[-1]) or 1.0
     top = outer[0].subgridspec(1, 2, width_ratios=[3, 1]) if has_track else outer[0].subgridspec(1, 1)
-    _flags(figure, top[0], flight, suite, minutes)
+    _flags(figure, top[0], flight, suite, end)
     if has_track:
         _track(figure, top[1], flight, suite)
     panels = outer[1].subgridspec(rows, _COLUMNS)
@@ -70,7 +71,7 @@ def _figure(flight: xr.Dataset) -> Figure:
     return figure
 
 
-def _flags(figure: Figure, place: SubplotSpec, flight: xr.Dataset, suite: Suite, minutes: NDArray[Any]) -> None:
+def _flags(figure: Figure, place: SubplotSpec, flight: xr.Dataset, suite: Suite, end: float) -> None:
     """Every channel a row, every second a cell: what is there, what is not, what is doubted."""
     from matplotlib.colors import ListedColormap
     from matplotlib.patches import Patch
@@ -79,7 +80,7 @@ def _flags(figure: Figure, place: SubplotSpec, flight: xr.Dataset, suite: Suite,
     table = np.array([kinds(flight[f"qc_{name}"].values) for name in suite.names])
     edge = len(suite.names) - 0.5
     axes.imshow(table, aspect="auto", interpolation="nearest", cmap=ListedColormap(_COLOURS), vmin=0, vmax=4,
-                extent=(float(minutes[0]), float(minutes[-1]), edge, -0.5))  # fmt: skip
+                extent=(0.0, end, edge, -0.5))  # fmt: skip
     axes.set_yticks(range(len(suite.names)), suite.names, fontsize=7)
     axes.set_yticks(np.arange(0.5, edge), minor=True)
     axes.grid(which="minor", axis="y", color="white", linewidth=1.0)
@@ -131,7 +132,7 @@ def _channel(axes: Axes, flight: xr.Dataset, channel: Channel, minutes: NDArray[
     if low < channel.lower_bound < high:
         axes.axhline(channel.lower_bound, color="#999999", linewidth=0.5)
     axes.set_ylim(low, high)
-    axes.set_xlim(float(minutes[0]), float(minutes[-1]) if minutes[-1] > minutes[0] else 1.0)
+    axes.set_xlim(0.0, float(minutes[-1]) or 1.0)
     axes.set_title(f"{name} [{channel.units}]", fontsize=8, loc="left", pad=2, color=colour)
     axes.tick_params(labelsize=6)
     for side in ("top", "right"):
