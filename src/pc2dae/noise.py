@@ -18,6 +18,7 @@ _BLOCK = 16  # samples; long enough for a slope, short enough to lie between two
 _QUIET = 0.5  # share of blocks that is taken as quiet
 _TAIL = 6.0  # robust sigmas kept: all of a normal law, nearly all of Student's t with 4 degrees of freedom, no spike
 TRAILING_STEP = 10  # samples between two looks of a live stream
+TRAILING_WINDOW = 300  # samples that a live stream looks back on
 _MAD = 1.4826  # from median absolute deviation to sigma, normal law
 
 Array = NDArray[np.float64]
@@ -109,7 +110,7 @@ def _step(x: Array) -> float:
 
 
 def trailing_noise(
-    values: NDArray[np.floating], valid: NDArray[np.bool_], prior: Array, *, window: int = 300, warmup: int = 30
+    values: NDArray[np.floating], valid: NDArray[np.bool_], prior: Array, *, window: int = TRAILING_WINDOW, warmup: int = 30
 ) -> tuple[Array, Array]:
     """Level and lag-1 autocorrelation at each sample, (channel, time) each, without looking ahead.
 
@@ -130,7 +131,7 @@ def noise_before(
     valid: NDArray[np.bool_],
     prior: Array,
     start: int,
-    window: int = 300,
+    window: int = TRAILING_WINDOW,
     warmup: int = 30,
 ) -> tuple[Array, Array]:
     """Level and lag-1 autocorrelation that hold for the ten samples from `start`: from what came before them."""

@@ -13,7 +13,7 @@ from pc2dae.edge.card import digest
 from pc2dae.edge.runtime import open_session
 from pc2dae.edge.safe import Facts, card_of
 from pc2dae.emit import Array, Estimate, Job, Mask
-from pc2dae.noise import noise_level, trailing_noise
+from pc2dae.noise import TRAILING_WINDOW, noise_level, trailing_noise
 from pc2dae.suite import Suite
 
 if TYPE_CHECKING:
@@ -50,15 +50,17 @@ class AdaptiveDenoiser:
 
         def job(values: Array, environment: Array, valid: Mask) -> Estimate:
             seen = valid & np.isfinite(values)
+            above = values - bound[:, None]
             if self.profile == "live":
                 sigma, lag1 = trailing_noise(values, seen, prior)
+                sigma = live_sigma(sigma, above, seen)
             else:
                 noise = noise_level(values, seen)
                 sigma, lag1 = (
                     np.repeat(level[:, None], values.shape[1], axis=1) for level in (noise.sigma, noise.lag1)
                 )
-            above = values - bound[:, None]
-            return self._run(above, seen, _usable(sigma, above, seen), np.nan_to_num(lag1), bound)
+                sigma = _usable(sigma, above, seen)
+            return self._run(above, seen, sigma, np.nan_to_num(lag1), bound)
 
         return job
 
@@ -80,7 +82,7 @@ class AdaptiveDenoiser:
             unbounded[:, start:stop], spread[:, start:stop] = moved[0, :, given], sd[0, :, given]
             if self.progress is not None:
                 self.progress(stop, length)
-        nothing = ~_near(seen, self.reach)
+        nothing = ~near(seen, self.reach, min(self.reach, self.look_ahead))
         unbounded = np.where(nothing, np.nan, unbounded + bound[:, None])
         return Estimate(np.maximum(unbounded, bound[:, None]), unbounded, np.where(nothing, np.nan, spread))
 
@@ -97,10 +99,20 @@ def adaptive_of(data: bytes, facts: Facts, *, name: str, profile: str = "flight"
     return AdaptiveDenoiser(name, network, back, ahead, reach, digest(data), profile)
 
 
-def _near(seen: Mask, reach: int) -> Mask:
-    """Where any observation lies within `reach` samples."""
-    count = np.cumsum(np.pad(seen, ((0, 0), (reach + 1, reach))), axis=1)
-    return np.asarray(count[:, 2 * reach + 1 :] > count[:, : -2 * reach - 1])
+def near(seen: Mask, before: int, after: int) -> Mask:
+    """Where any observation lies at most `before` samples earlier or `after` samples later."""
+    count = np.cumsum(np.pad(seen, ((0, 0), (before + 1, after))), axis=1)
+    return np.asarray(count[:, before + after + 1 :] > count[:, : -before - after - 1])
+
+
+def live_sigma(sigma: Array, above: Array, seen: Mask) -> Array:
+    """A noise level for every sample as `_usable` gives one, but from nothing later than the sample itself."""
+    usable = np.array(sigma, dtype=np.float64)
+    for row, t in zip(*np.nonzero(~(np.isfinite(usable) & (usable > 0))), strict=True):
+        recent = slice(max(t + 1 - TRAILING_WINDOW, 0), t + 1)
+        size = np.abs(above[row, recent][seen[row, recent]])
+        usable[row, t] = 0.01 * (float(np.median(size)) if len(size) else 1.0) + 1e-12
+    return np.maximum(usable, _smallest(above, seen))
 
 
 def _usable(sigma: Array, above: Array, seen: Mask) -> Array:
@@ -108,4 +120,8 @@ def _usable(sigma: Array, above: Array, seen: Mask) -> Array:
     size = np.where(seen, np.abs(above), np.nan)
     typical = np.array([np.median(row[ok]) if ok.any() else 1.0 for row, ok in zip(size, seen, strict=True)])[:, None]
     guess = np.where(np.isfinite(sigma) & (sigma > 0), sigma, 0.01 * typical + 1e-12)
-    return np.maximum(guess, 1e-6 * np.nan_to_num(size, posinf=0.0))
+    return np.maximum(guess, _smallest(above, seen))
+
+
+def _smallest(above: Array, seen: Mask) -> Array:
+    return np.asarray(1e-6 * np.where(seen & np.isfinite(above), np.abs(above), 0.0))

@@ -54,13 +54,13 @@ class WindowedDenoiser:
             with np.errstate(over="ignore"):  # beyond float32 is infinite, which the graph masks
                 inputs[rows] = values
             seen[rows] = valid & np.isfinite(inputs[rows])
-            value, *others = emit(self._told, inputs, environment, seen, progress=self.progress)
+            value, *others = emit(self.told, inputs, environment, seen, progress=self.progress)
             unbounded = others[0] if others else value
             return Estimate(value[rows].astype(np.float64), unbounded[rows].astype(np.float64))
 
         return job
 
-    def _told(self, values: Array, valid: Array, environment: Array) -> tuple[Array, ...]:
+    def told(self, values: Array, valid: Array, environment: Array) -> tuple[Array, ...]:
         """The network, except where a window has not one sample of a channel: there is no estimate of it."""
         outputs = self.network(values, valid, environment)
         nothing = ~valid.any(axis=-1, keepdims=True)
