@@ -112,7 +112,8 @@ def test_a_chain_reaches_instruments_that_do_not_share_with_gps():
 def test_response_delay_is_reported():
     suite = parse_suite(
         'name = "s"\n[[family]]\nname = "g"\n[[family.channel]]\nname = "quick"\nunits = "ppb"\nt90_s = 1\n'
-        '[[family.channel]]\nname = "slow"\nunits = "ppb"\nt90_s = 9\n[[family.channel]]\nname = "other"\nunits = "ppb"\n',
+        '[[family.channel]]\nname = "slow"\nunits = "ppb"\nt90_s = 9\n'
+        '[[family.channel]]\nname = "other"\nunits = "ppb"\n',
         where="test",
     )
     rng = np.random.default_rng(0)

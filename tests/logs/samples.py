@@ -1,4 +1,3 @@
-# ruff: noqa: E501 - rows as the instruments write them
 """Small files of every format, made here: two minutes each, as the instruments write them."""
 
 from __future__ import annotations

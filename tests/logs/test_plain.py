@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pc2dae.errors import LogError
+from pc2dae.flight.store import write_flight
+from pc2dae.pipeline import open_flight
+
+REPOSITORY = Path(__file__).parents[2]
+
+
+def suite(folder: Path, channels: list[str], time: str = "") -> Path:
+    lines = ['name = "any"', time, "[[family]]", 'name = "all"']
+    for column in channels:
+        name = "c_" + "".join(letter if letter.isascii() and letter.isalnum() else "_" for letter in column)
+        lines += [
+            "[[family.channel]]",
+            f'name = "{name}"',
+            f'column = "{column}"',
+            'units = "ppb"',
+            "lower_bound = -1e9",
+        ]
+    path = folder / "any.toml"
+    path.write_text("\n".join(lines))
+    return path
+
+
+def there_and_back(folder: Path, stamps: list[str], time: str = "", **options: str) -> tuple[pd.DataFrame, np.ndarray]:
+    """What comes out of a CSV of one column for these stamps, and what went in."""
+    values = np.arange(len(stamps)) * 0.25
+    pd.DataFrame({"time": stamps, "CO [ppb]": values}).to_csv(folder / "in.csv", index=False)
+    flight = open_flight(folder / "in.csv", suite=suite(folder, ["CO [ppb]"], time), **options)
+    write_flight(flight, folder / "out.csv")
+    return pd.read_csv(folder / "out.csv"), values
+
+
+@pytest.mark.parametrize(
+    "stamps",
+    [
+        [f"2024-04-10T13:48:{s:02d}Z" for s in range(30)],
+        [f"2024-04-10 13:48:{s:02d}.{s * 31 % 1000:03d}Z" for s in range(30)],
+        [f"2024-04-10T13:48:{s:02d}+02:00" for s in range(30)],
+        [f"2024-04-10T13:48:{s:02d}Z" for s in (0, 1, 1, 2, 5, 4, 9, 12, 12, 12, 59)],
+        [f"2024-04-10T13:{m:02d}:00.5Z" for m in (0, 1, 7, 50)],
+        ["2024-04-10T13:48:00Z"],
+    ],
+    ids=["seconds", "milliseconds", "offset", "irregular", "far apart", "one"],
+)
+def test_rows_and_stamps_come_back_as_they_were(stamps, tmp_path):
+    out, _ = there_and_back(tmp_path, stamps)
+    assert out["time"].tolist() == stamps
+
+
+def test_values_come_back_where_no_two_rows_share_a_cell(tmp_path):
+    out, values = there_and_back(
+        tmp_path, [f"2024-04-10T13:{s // 60:02d}:{s % 60:02d}.{(s * 7) % 90:03d}Z" for s in range(300)]
+    )
+    assert np.array_equal(out["c_CO__ppb_"], values)
+
+
+def test_local_stamps_come_back_with_their_offset(tmp_path):
+    out, _ = there_and_back(tmp_path, ["2024-04-10T13:48:15", "2024-04-10T13:48:16"], zone="-05:00")
+    assert out["time"].tolist() == ["2024-04-10T13:48:15-05:00", "2024-04-10T13:48:16-05:00"]
+
+
+def test_the_hour_that_happens_twice_is_told_apart_by_the_jump_back(tmp_path):
+    stamps = [f"2024-11-03T01:59:{s}" for s in (58, 59)] + [f"2024-11-03T01:00:0{s}" for s in (0, 1)]
+    out, _ = there_and_back(tmp_path, stamps, '[time]\nzone = "America/Chicago"')
+    utc = pd.to_datetime(out["time"], utc=True)
+    assert utc.diff().dropna().dt.total_seconds().tolist() == [1.0, 1.0, 1.0]
+
+
+def test_an_hour_that_does_not_exist_is_refused(tmp_path):
+    with pytest.raises(LogError, match="does not exist"):
+        there_and_back(tmp_path, ["2024-03-10T02:30:00"], '[time]\nzone = "America/Chicago"')
+
+
+@pytest.mark.parametrize(
+    ("form", "stamp"),
+    [
+        ("%d/%m/%Y %H:%M:%S", "05/10/2024 13:48:15"),
+        ("%Y%m%d-%H%M%S", "20241005-134815"),
+        ("%m/%d/%Y %I:%M:%S %p", "10/05/2024 01:48:15 PM"),
+    ],
+)
+def test_formats_of_the_suite(form, stamp, tmp_path):
+    out, _ = there_and_back(tmp_path, [stamp], f'[time]\nformat = "{form}"\nzone = "UTC"')
+    assert out["time"].tolist() == ["2024-10-05T13:48:15Z"]
+
+
+def test_a_zone_that_is_none_names_the_nearest(tmp_path):
+    with pytest.raises(LogError, match=r"America/Chicago"):
+        there_and_back(tmp_path, ["2024-04-10T13:48:15"], zone="America/Chigaco")
+
+
+def test_fifty_channels_with_any_names(tmp_path):
+    names = [f"Sensor {i} (ppb) µ;{i}" for i in range(50)]
+    table = pd.DataFrame({"time": [f"2024-04-10T13:48:{s:02d}Z" for s in range(40)]})
+    for i, name in enumerate(names):
+        table[name] = np.sin(np.arange(40) * (i + 1))
+    table.to_csv(tmp_path / "in.csv", index=False)
+    flight = open_flight(tmp_path / "in.csv", suite=suite(tmp_path, names))
+    assert len(flight.data_vars) >= 100
+    found = flight["c_Sensor_49__ppb____49"].values
+    np.testing.assert_array_equal(found, table[names[49]].to_numpy())
+
+
+KOLIBRI = REPOSITORY.parent / "shared" / "data" / "konza_uav_burn" / "kolibri"
+
+
+@pytest.mark.skipif(not KOLIBRI.exists(), reason="the real flights of ../shared/data are not here")
+@pytest.mark.parametrize("name", ["1D", "HQ_1", "K2A_1"])
+def test_real_flights_keep_every_row(name, tmp_path):
+    flight = open_flight(KOLIBRI / f"{name}.csv", suite=REPOSITORY / "examples" / "kolibri.toml")
+    write_flight(flight, tmp_path / "out.csv")
+    out, given = pd.read_csv(tmp_path / "out.csv"), pd.read_csv(KOLIBRI / f"{name}.csv")
+    assert out["time"].tolist() == [f"{stamp}-05:00" for stamp in given["DateTime_cdt"]]
+    np.testing.assert_array_equal(out["co2"], given["CO2_ppm"])
