@@ -1,0 +1,113 @@
+"""`train`, `denoise` and `export` as a person types them, on a plain CSV of one's own."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from pc2dae.cli import app
+from pc2dae.errors import ModelError, Pc2daeError
+from pc2dae.flight.store import read_flight
+
+TOML = """
+name = "own"
+[[family]]
+name = "gas"
+[[family.channel]]
+name = "co"
+units = "ppb"
+column = "CO_ppb"
+[[family.channel]]
+name = "no"
+units = "ppb"
+[[family]]
+name = "co2"
+[[family.channel]]
+name = "co2"
+units = "ppm"
+lower_bound = 300.0
+"""
+
+
+@pytest.fixture
+def table(tmp_path, monkeypatch):
+    """A CSV with a gap, a doubled second and a stamp of its own style."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    seconds = np.delete(np.arange(600), slice(100, 110))
+    stamps = [f"2026-08-01T10:{s // 60:02d}:{s % 60:02d}+02:00" for s in seconds]
+    plume = 80 * np.exp(-0.5 * ((seconds - 300) / 15.0) ** 2)
+    rows = {"time": stamps, "CO_ppb": plume + rng.normal(0, 6, len(seconds)), "no": rng.normal(0, 6, len(seconds))}
+    rows["co2"] = 420 + plume / 4 + rng.normal(0, 2, len(seconds))
+    pd.DataFrame(rows).to_csv("log.csv", index=False)
+    (tmp_path / "own.toml").write_text(TOML)
+    return pd.DataFrame(rows)
+
+
+def run(*words):
+    result = CliRunner().invoke(app, [str(word) for word in words])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
+
+
+def test_a_csv_comes_back_with_its_rows_and_stamps(table):
+    out = run("denoise", "log.csv", "-o", "clean.csv", "--suite", "own.toml", "--model", "rts").stdout.splitlines()
+    clean = pd.read_csv("clean.csv")
+    assert len(clean) == len(table)
+    assert clean["time"].tolist() == table["time"].tolist()
+    assert (clean[["co", "no"]] >= 0).all().all()
+    assert clean["no"].std() < 0.5 * table["no"].std()
+    assert out[0].startswith("log.csv: 3 channels of co2, gas, 600 samples in")
+    assert out[1].startswith("below the bound: ")
+    assert out[1].endswith(" 0.0 % after")
+    assert out[2] == "written: clean.csv"
+
+
+def test_several_inputs_go_into_a_folder(table):
+    table.to_csv("second.csv", index=False)
+    run("denoise", "log.csv", "second.csv", "-o", "clean", "--suite", "own.toml", "--model", "ma5")
+    assert len(pd.read_csv("clean/log.csv")) == len(pd.read_csv("clean/second.csv")) == len(table)
+
+
+def test_several_inputs_into_one_file_is_refused(table):
+    with pytest.raises(Pc2daeError, match=r"2 inputs cannot go into one file clean\.nc"):
+        run("denoise", "log.csv", "log.csv", "-o", "clean.nc", "--suite", "own.toml", "--model", "ma5")
+    with pytest.raises(Pc2daeError, match=r"two inputs would both become log\.csv"):
+        run("denoise", "log.csv", "log.csv", "-o", "clean", "--suite", "own.toml", "--model", "ma5")
+
+
+def test_strength_is_said(table):
+    out = run("denoise", "log.csv", "-o", "c.nc", "--suite", "own.toml", "--model", "ma5", "--strength", "0.5").stdout
+    assert "with ma5, strength 0.5" in out
+    assert read_flight("c.nc").attrs["pc2dae_strength"] == 0.5
+
+
+def test_a_paper_model_refuses_a_suite_it_was_not_trained_for(table):
+    with pytest.raises(ModelError, match="model 'lean' knows bc_uv_1"):
+        run("denoise", "log.csv", "-o", "c.nc", "--suite", "own.toml", "--model", "lean")
+
+
+def test_describe_prints_the_parameters_of_the_paper():
+    out = run("train", "--describe", "--variant", "wide").stdout
+    assert "204,461" in out
+
+
+@pytest.mark.slow
+def test_train_denoise_export_and_the_same_numbers_from_the_file(table):
+    words = ["train", "log.csv", "-o", "mymodel", "--suite", "own.toml", "--steps", "30", "--seed", "4"]
+    out = run(*words).stdout.splitlines()
+    assert out[0] == "lean for 3 channels, objective paper, seed 4: trained"
+    assert out[2] == "next: pc2dae denoise log.csv -o clean.nc --model mymodel"
+    assert "trained before" in run(*words).stdout
+    run("denoise", "log.csv", "-o", "a.nc", "--suite", "own.toml", "--model", "mymodel")
+    assert "differs from torch by" in run("export", "mymodel", "-o", "other.onnx").stdout
+    run("denoise", "log.csv", "-o", "b.nc", "--suite", "own.toml", "--model", "other.onnx")
+    a, b = read_flight("a.nc"), read_flight("b.nc")
+    for name in ("co", "no", "co2"):
+        assert np.array_equal(a[name].values, b[name].values)
+        assert np.isfinite(a[name].values).all()
+    assert (a["co2"].values >= 300).all()
+    assert a.attrs["pc2dae_model_sha256"] == b.attrs["pc2dae_model_sha256"]
