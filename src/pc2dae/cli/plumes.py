@@ -62,10 +62,10 @@ def _show_ratios(console: Console, found: Survey) -> None:
     )
     for name in ("ratio", "by", "value", "± 1σ", "units"):
         table.add_column(name, justify="right" if name in ("value", "± 1σ") else "left")
-    for row in ratios.itertuples():
-        name = str(row.ratio)
+    for row in ratios.to_dict("records"):
+        name = str(row["ratio"])
         shown = name.upper() if name == "mce" else " / ".join(f"Δ{part.upper()}" for part in name.split("/"))
-        table.add_row(shown, str(row.method), f"{row.value:.4g}", f"{row.sigma:.2g}", str(row.units))
+        table.add_row(shown, str(row["method"]), f"{row['value']:.4g}", f"{row['sigma']:.2g}", str(row["units"]))
     console.print(table)
 
 
@@ -79,16 +79,16 @@ def _show_encounters(console: Console, found: Survey) -> None:
     table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for name in ("channel", "n", "onset", "s", "peak", "SNR", "excess × s", "± %"):
         table.add_column(name, justify="left" if name in ("channel", "onset") else "right", no_wrap=True)
-    for row in strongest.itertuples():
+    for row in strongest.to_dict("records"):
         table.add_row(
-            f"{row.channel} [dim]{row.units}[/dim]",
-            str(counts[row.channel]),
-            str(row.onset)[11:19],
-            f"{row.duration_s:.0f}",
-            _number(row.peak),
-            f"{row.snr:.0f}",
-            _number(row.excess),
-            f"{100 * row.excess_sigma / abs(row.excess):.1f}" if row.excess else "",
+            f"{row['channel']} [dim]{row['units']}[/dim]",
+            str(counts[row["channel"]]),
+            str(row["onset"])[11:19],
+            f"{row['duration_s']:.0f}",
+            _number(row["peak"]),
+            f"{row['snr']:.0f}",
+            _number(row["excess"]),
+            f"{100 * row['excess_sigma'] / abs(row['excess']):.1f}" if row["excess"] else "",
         )
     console.print(table)
 
