@@ -34,9 +34,8 @@ def main() -> int:
         flight, intake = ingest([path], suite=suite)
         spent = time.perf_counter() - begin
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-    print(
-        f"{ROWS:,} rows → {flight.sizes['time']:,} samples in {spent:.0f} s, peak memory {peak} MB: {intake.sources[0].repairs}"
-    )
+    print(f"{ROWS:,} rows → {flight.sizes['time']:,} samples in {spent:.0f} s, peak memory {peak} MB")
+    print(*intake.sources[0].repairs, sep="\n")
     return int(peak > LIMIT_MB)
 
 
