@@ -55,6 +55,13 @@ def test_clean_air_condemns_nobody_for_seeing_nothing() -> None:
     assert "no plume" in verdicts["bc"].reason
 
 
+def test_a_weak_but_measured_family_stays() -> None:
+    weak = flight()
+    for name in ("bc_uv_1", "bc_uv_2", "bc_ir_1", "bc_ir_2"):
+        weak[name] = weak[name] - 20_000.0 * PLUMES
+    assert "bc" in kept_families(judge_families(weak))
+
+
 def test_the_user_overrules() -> None:
     verdicts = judge_families(flight(), keep=["pm"], exclude=["co2"])
     assert kept_families(verdicts) == ("bc", "gas", "pm")

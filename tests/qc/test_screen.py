@@ -64,6 +64,12 @@ def test_a_plain_table_loses_nothing_but_what_its_suite_names() -> None:
     assert not flight["qc_co"].values.any()
 
 
+def test_a_sentinel_in_the_air_is_no_temperature() -> None:
+    air = {"air_temperature": np.array([20.0, -9999.0, 21.0] * 20), "co": np.ones(60), "co2": np.full(60, 420.0)}
+    screened = screen(flight_of(air, KOLIBRI))
+    np.testing.assert_array_equal(np.isnan(screened["air_temperature"].values[:3]), [False, True, False])
+
+
 def test_screening_twice_is_screening_once() -> None:
     rng = np.random.default_rng(1)
     once = screen(flight_of({"co": rng.normal(1, 0.3, 300), "co2": 420 + rng.normal(0, 1, 300)}, KOLIBRI))

@@ -100,7 +100,7 @@ def _show_flight(console: Console, report: dict[str, Any]) -> None:
     )
     table = Table(title=head, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     for name in ("channel", "miss", "stale", "bad", "neg", "median", "99 %", "σ", "lag 1", "t90"):
-        table.add_column(name, justify="left" if name == "channel" else "right", no_wrap=True)
+        table.add_column(name, justify="left" if name == "channel" else "right", no_wrap=name != "channel")
     family = None
     for name, c in report["channels"].items():
         if family not in (None, c["family"]):

@@ -17,8 +17,7 @@ from pc2dae.suite import Channel, Family, Suite
 MOSTLY_BELOW = 0.5  # more than half of a family lost below detection: it tells where smoke is, not how much
 SIGNED = 0.01  # a channel with more negatives than this is noise about its level, and can be averaged out of it
 PLUMES = 3.0  # signal-to-noise of some family from which the flight met plumes to be judged by
-WEAK = 0.25  # a measured family below this, in a flight with plumes, did not see them
-WEAK_DIFFERENCE = 2.0  # a difference carries the noise of both its parts: to be quantified it must stand clear of it
+WEAK_DIFFERENCE = 2.0  # a difference carries the noise of both its parts: it must stand clear of it
 _MEAN_S, _BACKGROUND_S = 9.0, 300.0
 
 
@@ -91,14 +90,13 @@ def _channel_figures(flight: xr.Dataset, channel: Channel, rate_hz: float) -> di
 def _verdict(family: Family, figures: dict[str, float], best: float) -> Verdict:
     name, snr = family.name, figures["snr"]
     is_difference = all(channel.difference_of is not None for channel in family.channel)
-    limit = WEAK_DIFFERENCE if is_difference else WEAK
     if figures["observed"] == 0:
         return Verdict(name, False, "nothing was measured", figures)
     if figures["lost_below_detection"] > MOSTLY_BELOW:
         share = f"{100 * figures['lost_below_detection']:.1f} % of its values lie below detection"
         return Verdict(name, False, f"{share} (more than {100 * MOSTLY_BELOW:.0f} %) and are cut at zero", figures)
-    if np.isfinite(snr) and snr < limit and best >= PLUMES:
-        why = f"its plumes reach only {snr:.2f} of its noise (at least {limit:g} wanted), others reach {best:.1f}"
+    if is_difference and np.isfinite(snr) and snr < WEAK_DIFFERENCE and best >= PLUMES:
+        why = f"its plumes reach only {snr:.2f} of its noise ({WEAK_DIFFERENCE:g} wanted), others reach {best:.1f}"
         return Verdict(name, False, why, figures)
     if not np.isfinite(snr) or best < PLUMES:
         return Verdict(name, True, "no plume in this flight to judge by", figures)

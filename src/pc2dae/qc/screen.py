@@ -24,11 +24,12 @@ from pc2dae.qc import checks
 from pc2dae.qc.checks import Array, Mask
 from pc2dae.qc.flags import Bits, marked
 from pc2dae.qc.spikes import moves, spike
-from pc2dae.suite import Channel, Suite
+from pc2dae.suite import ENVIRONMENT, MOTION, Channel, Suite
 
 _MA200_STARTING, _MA200_SATURATED = 2, 16  # bits of its status word
 _LI830_READY_C = 50.0  # the cell is held at 51.5 degC; colder, the reading is not calibrated
 _PMS_WARM_UP_S = 30.0  # data sheet
+_NO_AIR = -9999.0  # no logger means this as a temperature, humidity, pressure or place
 
 
 def screen(flight: xr.Dataset) -> xr.Dataset:
@@ -59,6 +60,9 @@ def screen(flight: xr.Dataset) -> xr.Dataset:
         sentinel = np.isin(flight[channel.name].values, suite.missing)
         screened[channel.name] = flight[channel.name].where(~sentinel) if sentinel.any() else flight[channel.name]
         screened[name] = ("time", _inherited(bits, channel), dict(flight[name].attrs))
+    for name in (*ENVIRONMENT, *MOTION):
+        if name in flight:
+            screened[name] = flight[name].where(~np.isin(flight[name].values, (*suite.missing, _NO_AIR)))
     level = max(flight.attrs.get("level", "raw"), "screened", key=LEVELS.index)
     return add_history(screened, "screened: flags of all checks", level=level)
 
