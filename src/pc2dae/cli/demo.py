@@ -33,8 +33,9 @@ _COLUMNS = {  # as wide as a terminal of 80 columns has room for
     "hf_reduction": "HF\n%",
 }
 _LEGEND = (
-    "error less, SNR gained: more is better. peaks, excess, clean air: how far off, 0 is best. in 90 %: truth inside",
-    "the interval. neg.: negative values. smooth, HF: blind scores, which a constant wins; more than the truth's is damage.",
+    "error less, SNR gained: more is better. peaks, excess, clean air: how far off, 0 is best.",
+    "in 90 %: truth inside the interval. neg.: negative values.",
+    "smooth, HF: blind scores, which a constant wins; more than the truth's is damage.",
 )
 
 
@@ -112,7 +113,8 @@ def _score(campaign: Path) -> pd.DataFrame:
         table = evaluate(clean, truth=read_netcdf(campaign / f"{name}.truth.nc"))
         own = table["method"] == clean.attrs["pc2dae_model"]
         tables.append((table if method == methods[-1] else table[own]).assign(flight=name))
-    return pd.concat(tables, ignore_index=True)
+    scores: pd.DataFrame = pd.concat(tables, ignore_index=True)
+    return scores
 
 
 def _show(scores: pd.DataFrame) -> None:

@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import pc2dae
+from pc2dae.report.page import script_json
+
+
+def visible(html: str) -> str:
+    """The page without its scripts and style, tags taken out."""
+    return re.sub(r"<[^>]+>", " ", re.sub(r"<(script|style)\b.*?</\1>", " ", html, flags=re.DOTALL))
+
+
+def test_the_page_is_whole_in_itself_and_small(page: Path) -> None:
+    html = page.read_text("utf-8")
+    assert len(html.encode()) < 6e6
+    own = html.replace(__import__("plotly.offline", fromlist=["x"]).get_plotlyjs(), "")
+    assert len(own) < 200_000
+    assert not re.search(r"https?://", own)
+    assert not re.search(r"<(link|img|iframe)\b|<script[^>]* src=", own)
+
+
+def test_the_page_says_what_the_flight_is(page: Path) -> None:
+    text = visible(page.read_text("utf-8"))
+    assert "hand made, 2025-10-01" in text
+    assert "10 min in the air from 12:00 to 12:09 UTC with the suite hand: 3 channels in 2 families." in text
+    assert "2 plume encounters." in text
+    assert "denoised gas, co2 with rts, strength 1" in text
+    for word in ("Signals", "Spectra", "Plumes", "Scores", "Quality", "startup", "MCE", "constant"):
+        assert word in text
+
+
+def test_text_from_files_is_escaped(page: Path) -> None:
+    html = page.read_text("utf-8")
+    assert "carbon &lt;monoxide&gt;" in html
+    assert "<monoxide>" not in html
+    assert script_json("</script><!--") == '"\\u003c/script>\\u003c!--"'
+
+
+def test_every_figure_has_its_place(page: Path) -> None:
+    html = page.read_text("utf-8")
+    data = re.search(r'<script type="application/json" id="figures">(.*?)</script>', html, re.DOTALL)
+    assert data is not None
+    ids = [figure["id"] for figure in json.loads(data[1])]
+    assert ids == ["track", *(f"{kind}-{name}" for kind in ("panel", "spectrum") for name in ("co", "no2", "co2"))]
+    for name in ids:
+        assert f'id="{name}"' in html
+
+
+def test_a_flight_without_estimate_position_or_plumes_has_a_page_too(measured: xr.Dataset, tmp_path: Path) -> None:
+    quiet = measured.drop_vars(["latitude", "longitude", "altitude", "ground_speed"])
+    for name in ("co", "no2"):
+        quiet[name] = quiet[name].copy(data=np.full(600, np.nan))
+        quiet[f"qc_{name}"] = quiet[f"qc_{name}"].copy(data=np.ones(600, np.int32))
+    pc2dae.report(quiet, tmp_path / "page.html")
+    text = visible((tmp_path / "page.html").read_text("utf-8"))
+    assert "nothing measured" in text
+    assert "Spectra" not in text
+
+
+def test_the_truth_is_drawn_and_scored(clean: xr.Dataset, tmp_path: Path) -> None:
+    truth = xr.Dataset(
+        {f"{n}_response": ("time", clean[n].values) for n in ("co", "no2", "co2")}, {"time": clean["time"]}
+    )
+    pc2dae.report(clean, tmp_path / "page.html", truth=truth)
+    text = visible((tmp_path / "page.html").read_text("utf-8"))
+    assert "truth: the reading without noise" in text
+    assert re.search(r"mean absolute error less \[%\]\s+100\.00", text)
+
+
+def test_the_room_is_callable_however_it_was_come_by() -> None:
+    code = (
+        "import sys, pc2dae; f = pc2dae.report; import pc2dae.report;"
+        "assert callable(f) and callable(pc2dae.report); assert 'torch' not in sys.modules"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_slides(clean: xr.Dataset, tmp_path: Path) -> None:
+    pc2dae.report.slides(clean, tmp_path / "slides.pdf")
+    first = (tmp_path / "slides.pdf").read_bytes()
+    assert first.startswith(b"%PDF")
+    assert len(re.findall(rb"/Type /Page\b", first)) == 2 + 2  # families, track, spectra
+
+
+@pytest.mark.slow
+def test_a_browser_draws_it_and_follows_a_plume(page: Path) -> None:
+    api = pytest.importorskip("playwright.sync_api")
+    chromium = next((p for p in ("/usr/bin/chromium", "/usr/bin/chromium-browser") if Path(p).exists()), None)
+    if chromium is None:
+        pytest.skip("no chromium; `make test` installs it")
+    with api.sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        tab = browser.new_page(viewport={"width": 390, "height": 800})
+        wrong: list[str] = []
+        tab.on("pageerror", lambda error: wrong.append(str(error)))
+        tab.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
+        tab.on("request", lambda r: wrong.append(r.url) if r.url.startswith("http") else None)
+        tab.goto(page.as_uri(), timeout=120_000)
+        tab.wait_for_selector("html[data-ready=yes]", state="attached", timeout=120_000)
+        tab.evaluate("document.getElementById('plume-next').click()")
+        tab.wait_for_function("document.getElementById('panel-co').layout.xaxis.range[0] > '2025-10-01 12:02'")
+        ranges = tab.evaluate(
+            "['co','no2','co2'].map(n => document.getElementById('panel-' + n).layout.xaxis.range[0])"
+        )
+        width = tab.evaluate("document.documentElement.scrollWidth")
+        browser.close()
+    assert len(set(ranges)) == 1
+    assert width <= 390
+    assert wrong == []
