@@ -1,0 +1,128 @@
+"""The scores of a denoised flight, beside those of answers nobody should give: raw, clipped, constant."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pc2dae.emit import Estimate
+from pc2dae.errors import FlightError
+from pc2dae.flight.schema import NOT_MEASURED, check_flight
+from pc2dae.metrics.score import score, with_means
+from pc2dae.noise import noise_level
+from pc2dae.suite import Suite
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+Array = NDArray[np.float64]
+
+
+def score_flight(clean: xr.Dataset, *, truth: xr.Dataset | None = None) -> pd.DataFrame:
+    """Columns method, channel, family, metric, value of a denoised flight and of the yardsticks every table needs.
+
+    Methods are the flight's own model, then raw, clip, constant and, where it is known, truth.
+    """
+    import pandas as pd
+
+    check_flight(clean, level="denoised")
+    suite = denoised_suite(clean)
+    values, valid = raw_arrays(clean, suite)
+    response = None if truth is None else truth_array(truth, clean, suite, "response")
+    tables = []
+    for method, estimate in _answers(clean, suite, values, valid, response).items():
+        table = score(estimate, values, valid, suite, truth=response)
+        if truth is not None:
+            rows = _ambient_rows(estimate, values, valid, truth, clean, suite)
+            table = pd.concat([table, with_means(rows)], ignore_index=True)
+        table.insert(0, "method", method)
+        tables.append(table)
+    return pd.concat(tables, ignore_index=True)
+
+
+def denoised_suite(clean: xr.Dataset) -> Suite:
+    """The families of which any channel was denoised."""
+    suite = check_flight(clean)
+    families = [f.name for f in suite.family if any(f"{c.name}_raw" in clean for c in f.channel)]
+    if not families:
+        raise FlightError("no channel of the flight was denoised", hint="run `pc2dae denoise` first")
+    return suite.only(families)
+
+
+def raw_arrays(clean: xr.Dataset, suite: Suite) -> tuple[Array, NDArray[np.bool_]]:
+    """What went into a denoised flight, (channel, time), and where it was an observation."""
+    values = np.stack([_column(clean, f"{n}_raw", n) for n in suite.names])
+    flags = np.stack([clean[f"qc_{n}"].values & NOT_MEASURED for n in suite.names])
+    return values, np.isfinite(values) & (flags == 0)
+
+
+def truth_array(truth: xr.Dataset, clean: xr.Dataset, suite: Suite, kind: str) -> Array:
+    """`<name>_<kind>` of a truth file at the flight's times, (channel, time); NaN where the truth has none."""
+    names = [f"{n}_{kind}" for n in suite.names]
+    there = [n for n in names if n in truth]
+    if not there:
+        raise FlightError(f"the truth has no '{names[0]}'", hint="pass the .truth.nc that `pc2dae simulate` wrote")
+    half: Any = np.timedelta64(int(5e8 / suite.rate_hz), "ns")
+    at = truth[there].reindex(time=clean["time"].values, method="nearest", tolerance=half)
+    if not any(np.isfinite(at[n].values).any() for n in there):
+        raise FlightError(
+            f"the truth ({truth['time'].values[0]} on) and the flight ({clean['time'].values[0]} on) share no time",
+            hint="is it the truth of another flight?",
+        )
+    return np.stack([_column(at, n) for n in names])
+
+
+def estimate_of(clean: xr.Dataset, suite: Suite) -> Estimate:
+    """The estimate a denoised flight holds."""
+    value = np.stack([_column(clean, n) if f"{n}_raw" in clean else _column(clean, "") for n in suite.names])
+    unbounded = np.stack([_column(clean, f"{n}_unbounded") for n in suite.names])
+    some = any(f"{n}_uncertainty" in clean for n in suite.names)
+    sigma = np.stack([_column(clean, f"{n}_uncertainty") for n in suite.names]) if some else None
+    return Estimate(value, unbounded, sigma)
+
+
+def _answers(
+    clean: xr.Dataset, suite: Suite, values: Array, valid: NDArray[np.bool_], response: Array | None
+) -> dict[str, Estimate]:
+    """The flight's own estimate, and the yardsticks."""
+    steps = np.arange(values.shape[-1])
+    raw = np.full(values.shape, np.nan)
+    for row, series, seen in zip(raw, values, valid, strict=True):
+        if seen.any():
+            row[:] = np.interp(steps, steps[seen], series[seen])
+    bound = np.array([[c.lower_bound] for c in suite.channels])
+    mean = np.array(
+        [[series[seen].mean() if seen.any() else np.nan] for series, seen in zip(values, valid, strict=True)]
+    )
+    flat = np.broadcast_to(mean, values.shape)
+    answers = {str(clean.attrs.get("pc2dae_model", "estimate")): estimate_of(clean, suite)}
+    answers |= {
+        "raw": Estimate(raw, raw),
+        "clip": Estimate(np.maximum(raw, bound), raw),
+        "constant": Estimate(flat, flat),
+    }
+    if response is not None:
+        answers["truth"] = Estimate(np.maximum(response, bound), np.maximum(response, bound))
+    return answers
+
+
+def _ambient_rows(
+    estimate: Estimate, values: Array, valid: NDArray[np.bool_], truth: xr.Dataset, clean: xr.Dataset, suite: Suite
+) -> list[tuple[str, str, str, float]]:
+    """`ambient_error`: mean |estimate − ambient| [σ], a matter of calibration and lag more than of denoising."""
+    if not any(f"{n}_ambient" in truth for n in suite.names):
+        return []
+    ambient = truth_array(truth, clean, suite, "ambient")
+    sigma = noise_level(values, valid).sigma
+    error = np.abs(np.asarray(estimate.value) - ambient) / np.where(sigma > 0, sigma, np.nan)[:, None]
+    means = [float(row[np.isfinite(row)].mean()) if np.isfinite(row).any() else np.nan for row in error]
+    return [(n, suite.family_of(n), "ambient_error", mean) for n, mean in zip(suite.names, means, strict=True)]
+
+
+def _column(flight: xr.Dataset, *names: str) -> Array:
+    """The first of `names` that the flight has, as float64; NaN if it has none."""
+    found: Any = next((flight[n].values for n in names if n in flight), np.full(flight.sizes["time"], np.nan))
+    return np.asarray(found, np.float64)
