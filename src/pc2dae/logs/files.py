@@ -198,7 +198,7 @@ def _members(path: Path) -> list[LogFile]:
         with zipfile.ZipFile(path) as archive:
             names = [info.filename for info in archive.infolist() if not info.is_dir()]
             locked = [info.filename for info in archive.infolist() if info.flag_bits & 1]
-    except zipfile.BadZipFile:
+    except _BROKEN:
         raise LogError(f"{path.name}: the zip is cut or damaged", hint="copy the file again") from None
     except OSError as error:
         raise LogError(f"{path.name}: cannot be opened ({error.strerror})") from None
