@@ -82,6 +82,7 @@ train([small_record(500, seed, truth=True) for seed in range(3)], SUITE, plan, f
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_kill_minus_nine_at_any_moment_ends_in_the_same_bytes(finished, tmp_path):
     folder = tmp_path / "model"
     command = [sys.executable, "-c", CHILD.format(tests=os.path.dirname(__file__), folder=str(folder))]
