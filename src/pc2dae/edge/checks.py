@@ -1,0 +1,40 @@
+"""The quality checks a live stream can make: on one sample, with what came before it."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pc2dae.emit import Array
+from pc2dae.suite import Suite
+
+# The bits of `flight.schema.FLAGS` that matter here; a test holds the two together (this room has no xarray).
+MISSING, STALE, OUT_OF_RANGE, SATURATED, BELOW_DETECTION = 1, 2, 4, 32, 64
+NOT_MEASURED = 1855  # bad, or interpolated: no observation
+
+Bits = NDArray[np.int32]
+
+
+class LiveChecks:
+    """Flags of a sample nobody has screened: missing, stale, out of range, saturated, below detection."""
+
+    def __init__(self, suite: Suite) -> None:
+        channels = suite.channels
+        self.missing = np.array(suite.missing, dtype=np.float64)
+        self.low = _column([c.valid_min for c in channels], -np.inf)
+        self.high = _column([c.valid_max for c in channels], np.inf)
+        self.detection = _column([c.detection_limit for c in channels], -np.inf)
+        self.is_slow = np.array([c.native_rate_hz is not None and c.native_rate_hz < suite.rate_hz for c in channels])
+
+    def __call__(self, values: Array, before: Array) -> Bits:
+        """Bits of `values` (channel); `before` holds each channel's last value: a slow sensor's repeat is stale."""
+        absent = ~np.isfinite(values) | np.isin(values, self.missing)
+        bits = np.where((values < self.low) | (values > self.high), OUT_OF_RANGE, 0)
+        bits |= np.where(values == self.high, SATURATED, 0)
+        bits |= np.where(values < self.detection, BELOW_DETECTION, 0)
+        bits |= np.where(self.is_slow & (values == before), STALE, 0)
+        return np.where(absent, MISSING, bits).astype(np.int32)
+
+
+def _column(limits: list[float | None], otherwise: float) -> Array:
+    return np.array([otherwise if limit is None else limit for limit in limits], dtype=np.float64)

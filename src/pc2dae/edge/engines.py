@@ -1,0 +1,103 @@
+"""The two kinds of network as a stream sees them: a stretch of record in, the estimates in its middle out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from pc2dae.edge.adaptive import AdaptiveDenoiser, near
+from pc2dae.edge.runtime import WindowedDenoiser, matching
+from pc2dae.emit import HOP, LEAD, WINDOW, Array, Estimate, Mask, stitch
+from pc2dae.errors import ModelError
+from pc2dae.suite import Suite
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """`look_back` samples, those to be estimated, and `look_ahead` samples; each array is (row, time)."""
+
+    values: Array
+    seen: Mask
+    sigma: Array
+    lag1: Array
+    environment: Array
+
+
+class Engine(Protocol):
+    """A network with the numbers a stream needs to know."""
+
+    suite: Suite  # channels, in order
+    look_back: int
+    look_ahead: int
+    hop: int  # samples are given out in groups of so many
+    needs_noise: bool
+    identity: str  # of the model
+
+    def run(self, stretch: Stretch) -> Estimate:
+        """Estimates of the samples between the first `look_back` and the last `look_ahead`."""
+
+
+class AdaptiveEngine:
+    """The channel-agnostic network: noise levels in, an uncertainty out."""
+
+    hop = 1
+    needs_noise = True
+
+    def __init__(self, denoiser: AdaptiveDenoiser, suite: Suite) -> None:
+        self.suite, self.network = suite, denoiser.network
+        self.look_back, self.look_ahead = max(denoiser.look_back, denoiser.reach), denoiser.look_ahead
+        self.before, self.after = denoiser.reach, min(denoiser.reach, denoiser.look_ahead)
+        self.identity = denoiser.sha256 or denoiser.name
+        self.bound = np.array([c.lower_bound for c in suite.channels])[:, None]
+
+    def run(self, stretch: Stretch) -> Estimate:
+        """One call of the network on the whole stretch."""
+        given = slice(self.look_back, stretch.values.shape[1] - self.look_ahead)
+        nothing = ~near(stretch.seen, self.before, self.after)[:, given]
+        if nothing.all():  # nobody measures: the network need not be asked
+            void = np.full(nothing.shape, np.nan)
+            return Estimate(void, void, void)
+        arrays = (stretch.values - self.bound, stretch.seen, stretch.sigma, stretch.lag1)
+        with np.errstate(over="ignore", invalid="ignore"):  # beyond float32 is infinite, which the graph masks
+            inputs = [np.ascontiguousarray(x[None], dtype=np.float32) for x in arrays]
+        _, moved, spread = self.network(*inputs, np.zeros((1, len(self.bound), 1), np.float32))
+        unbounded = np.where(nothing, np.nan, moved[0, :, given] + self.bound)
+        return Estimate(np.maximum(unbounded, self.bound), unbounded, np.where(nothing, np.nan, spread[0, :, given]))
+
+
+class WindowedEngine:
+    """A network of the paper by the emit rule: windows of 128, each gives out 16."""
+
+    look_back, look_ahead, hop = LEAD, WINDOW - LEAD - HOP, HOP
+    needs_noise = False
+
+    def __init__(self, denoiser: WindowedDenoiser, suite: Suite) -> None:
+        self.suite, self.network = matching(suite, denoiser.suite, model=denoiser.name), denoiser.told
+        known = list(denoiser.suite.names)
+        self.known, self.rows = len(known), [known.index(name) for name in self.suite.names]
+        self.identity = denoiser.sha256 or denoiser.name
+        self.bound = np.array([c.lower_bound for c in self.suite.channels])[:, None]
+
+    def run(self, stretch: Stretch) -> Estimate:
+        """All windows of the stretch in one call; channels of the network that the suite lacks are missing."""
+        length = stretch.values.shape[1]
+        values, seen = np.full((self.known, length), np.nan, np.float32), np.zeros((self.known, length), np.float32)
+        with np.errstate(over="ignore"):
+            values[self.rows] = stretch.values
+        seen[self.rows] = stretch.seen & np.isfinite(values[self.rows])
+        windows = (length - self.look_back - self.look_ahead) // HOP
+        index = HOP * np.arange(windows)[:, None] + np.arange(WINDOW)
+        inputs = [np.moveaxis(x[:, index], 1, 0) for x in (values, seen, stretch.environment.astype(np.float32))]
+        value, *others = (stitch(output)[self.rows].astype(np.float64) for output in self.network(*inputs))
+        return Estimate(np.maximum(value, self.bound), others[0] if others else value)
+
+
+def engine_of(denoiser: object, suite: Suite) -> Engine:
+    """The engine of a denoiser that can run live."""
+    if isinstance(denoiser, AdaptiveDenoiser):
+        return AdaptiveEngine(denoiser, suite)
+    if isinstance(denoiser, WindowedDenoiser):
+        return WindowedEngine(denoiser, suite)
+    raise ModelError("only networks run live", hint="use --model adaptive, lean, wide or an .onnx file")

@@ -1,0 +1,135 @@
+"""What goes in and out of a live stream, as JSON; the models are the published schema (`pc2dae stream --schema`)."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
+
+LARGEST = 65_536  # bytes of one message
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_YEARS = range(2000, 2200)  # outside of them a clock was never set (GPS receivers wake up in 1980)
+
+FlightName = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,64}$", description="one record of one payload")]
+Seq = Annotated[int, Field(ge=0, le=2**53, strict=True)]
+Number = Annotated[float, Field(ge=-1e30, le=1e30, strict=True)]
+Bits = Annotated[int, Field(ge=0, lt=2**31, strict=True)]
+
+
+class Sample(BaseModel):
+    """One second as a logger has it: concentrations in the suite's units, null or absent where nothing was measured."""
+
+    model_config = ConfigDict(allow_inf_nan=False, extra="allow", frozen=True)
+
+    flight: FlightName
+    seq: Seq = Field(description="0, 1, 2 … within the flight, one more with every message")
+    time: AwareDatetime = Field(description="ISO 8601 with Z or an offset")
+    values: dict[str, Number | None] = Field(description="by channel name")
+    environment: dict[str, Number | None] = Field({}, description="air_temperature [degC], relative_humidity [%], "
+                                                  "air_pressure [hPa]")  # fmt: skip
+    qc: dict[str, Bits] | None = Field(None, description="flag bits per channel, where the sender has screened already")
+    end: bool = Field(False, description="the flight's last message: what is still held back is given out")
+
+    @property
+    def microseconds(self) -> int:
+        """The stamp since 1970, UTC."""
+        return (self.time - _EPOCH) // _MICROSECOND
+
+
+class Clean(BaseModel):
+    """One second as the denoiser sees it; null where there is nothing to say."""
+
+    flight: FlightName
+    seq: Seq = Field(description="0, 1, 2 … second of the flight's grid, none left out, none twice")
+    time: AwareDatetime
+    estimate: dict[str, float | None] = Field(description="at or above the channel's bound")
+    unbounded: dict[str, float | None] = Field(description="before the bound: for integrals and ratios")
+    uncertainty: dict[str, float | None] = Field(description="one sigma; empty where the model gives none")
+    qc: dict[str, int] = Field(description="flag bits, 0 = good")
+    latency_s: float = Field(description="how long after its sample an estimate is given out")
+
+
+class Ack(BaseModel):
+    """All messages of the flight up to `seq` are on the gateway's disk and need not be sent again; −1: none yet."""
+
+    flight: FlightName
+    seq: int = Field(ge=-1)
+
+
+class Taken(BaseModel):
+    """A consumer's word to the gateway: up to which `seq` it holds each flight; `again`: send whatever is beyond."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    taken: dict[FlightName, int] = {}
+    again: bool = False
+
+
+class Problem(BaseModel):
+    """A message that could not be used as it was, and why."""
+
+    flight: str | None = None
+    seq: int | None = None
+    error: str
+
+
+class Health(BaseModel):
+    """Counters since the gateway started, and what waits."""
+
+    samples: int = Field(0, description="messages taken")
+    estimates: int = Field(0, description="seconds given out")
+    duplicates: int = Field(0, description="messages that had been taken before")
+    refused: int = Field(0, description="messages that could not be used")
+    late: int = Field(0, description="samples that came after their second had been given out")
+    skipped: int = Field(0, description="messages that never came")
+    outbox: int = Field(0, description="estimates that wait for the consumer")
+    is_full: bool = Field(False, description="the outbox or the disk is full: nothing is taken until it is not")
+
+
+class BadMessage(ValueError):
+    """A message that is no sample; `flight` and `seq` where at least these could be read."""
+
+    def __init__(self, error: str, flight: str | None = None, seq: int | None = None) -> None:
+        super().__init__(error)
+        self.flight, self.seq = flight, seq
+
+
+def parse_sample(payload: bytes) -> Sample:
+    """The sample in `payload`, or a BadMessage that says what is wrong with it."""
+    if len(payload) > LARGEST:
+        raise BadMessage(f"the message has {len(payload):,} bytes; at most {LARGEST:,} are read")
+    try:
+        sample = Sample.model_validate_json(payload)
+    except ValidationError as error:
+        problem = error.errors(include_url=False)[0]
+        key = ".".join(str(part) for part in problem["loc"][:2])
+        said = problem["msg"][:1].lower() + problem["msg"][1:160]
+        raise BadMessage(f"{key}: {said}" if key else said, *_address(payload)) from None
+    if sample.time.astimezone(UTC).year not in _YEARS:
+        raise BadMessage(f"time: year {sample.time.year}, the clock was never set", sample.flight, sample.seq)
+    return sample
+
+
+def _address(payload: bytes) -> tuple[str | None, int | None]:
+    """Flight and number of a message that is wrong elsewhere, so that its second counts as missing."""
+    try:
+        loose: Any = json.loads(payload)
+        whole = Sample.model_validate({"flight": loose["flight"], "seq": loose["seq"], "time": _EPOCH, "values": {}})
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return None, None
+    return whole.flight, whole.seq
+
+
+def schema() -> dict[str, Any]:
+    """JSON schema of every message, by the place where it is found."""
+    found = {"in": Sample, "out": Clean, "ack": Ack, "taken": Taken, "error": Problem, "health": Health}
+    return {place: model.model_json_schema() for place, model in found.items()}
+
+
+def stamp(microseconds: int) -> str:
+    """Microseconds since 1970 as ISO 8601 with Z."""
+    at = _EPOCH + microseconds * _MICROSECOND
+    return at.isoformat(timespec="seconds" if microseconds % 1_000_000 == 0 else "microseconds")[:-6] + "Z"

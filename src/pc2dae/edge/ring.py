@@ -1,0 +1,54 @@
+"""The last samples of a stream as columns of fixed memory."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pc2dae.edge.engines import Stretch
+from pc2dae.emit import Array, Mask
+
+_ROOM = 512  # columns pushed between two moves of the memory
+
+
+class Ring:
+    """Columns number `first` … `stop` − 1 of a record that begins with column 0; at least `keep` of them are held."""
+
+    def __init__(self, rows: int, keep: int) -> None:
+        self.keep, self.first, self.stop = keep, 0, 0
+        size = keep + _ROOM
+        self.values: Array = np.full((rows, size), np.nan)
+        self.seen: Mask = np.zeros((rows, size), bool)
+        self.bits = np.zeros((rows, size), np.int32)
+        self.count = np.zeros((rows, size), np.int32)  # samples averaged in this column
+        self.sigma: Array = np.ones((rows, size))
+        self.lag1: Array = np.zeros((rows, size))
+        self.environment: Array = np.full((3, size), np.nan)
+
+    @property
+    def arrays(self) -> dict[str, Array]:
+        """All that is held, by name."""
+        names = ("values", "seen", "bits", "count", "sigma", "lag1", "environment")
+        return {name: getattr(self, name) for name in names}
+
+    def push(self) -> int:
+        """Make room for one more column and return its place in the arrays."""
+        if self.stop - self.first == self.values.shape[1]:
+            drop = self.stop - self.first - self.keep
+            for array in self.arrays.values():
+                array[:, : self.keep] = array[:, drop:].copy()
+            self.first += drop
+        self.stop += 1
+        return self.stop - 1 - self.first
+
+    def past(self, count: int) -> slice:
+        """The places of the last `count` columns."""
+        end = self.stop - self.first
+        return slice(max(end - count, 0), end)
+
+    def stretch(self, start: int, stop: int) -> Stretch:
+        """Columns `start` … `stop` − 1; beyond the ends of the record nothing was seen, and the last value stands."""
+        index = np.arange(start, stop)
+        inside = (index >= 0) & (index < self.stop)
+        at = np.clip(index, 0, self.stop - 1) - self.first
+        around = np.where(inside, self.environment[:, at], np.nan)
+        return Stretch(self.values[:, at], self.seen[:, at] & inside, self.sigma[:, at], self.lag1[:, at], around)

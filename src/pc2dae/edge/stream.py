@@ -1,0 +1,284 @@
+"""Live denoising: feed any amount of samples, get what is ready; the lag is a known number.
+
+The estimates equal those of `pc2dae denoise --profile live` to 1e-5 of a channel's scale, however the samples are
+chunked. Each sample has its second on a grid that begins with the first one: a second without a sample is stepped as
+missing; a sample whose second has not been given out is placed; a later one is counted and reported.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from pc2dae.edge.adaptive import live_sigma
+from pc2dae.edge.checks import MISSING, NOT_MEASURED, Bits, LiveChecks
+from pc2dae.edge.engines import Engine
+from pc2dae.edge.messages import Problem, Sample, stamp
+from pc2dae.edge.ring import Ring
+from pc2dae.emit import Array
+from pc2dae.errors import ModelError, nearest
+from pc2dae.noise import TRAILING_STEP, TRAILING_WINDOW, noise_before
+from pc2dae.suite import ENVIRONMENT
+
+_PENDING = 256  # estimates made at a time when many samples come at once
+JUMP_S = 60.0  # a longer step ahead must be confirmed by the next sample: one wrong stamp shall not end a flight
+LONGEST_GAP_S = 3600.0  # after it, it is another flight
+_REPORTS = 20  # kept between two looks
+
+
+@dataclass(frozen=True)
+class Ready:
+    """The estimates of one second, each array (channel)."""
+
+    index: int  # seconds (samples) since the first one
+    microseconds: int  # since 1970, UTC
+    value: Array
+    unbounded: Array
+    sigma: Array | None
+    bits: Bits
+
+
+class StreamingDenoiser:
+    """One flight's stream through a network, with memory that does not grow."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine, self.suite = engine, engine.suite
+        self.checks = LiveChecks(engine.suite)
+        self.prior = np.array([c.noise_sigma or np.nan for c in engine.suite.channels])
+        self.bound = np.array([c.lower_bound for c in engine.suite.channels])[:, None]
+        self.place = {name: row for row, name in enumerate(engine.suite.names)}
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget everything: the next sample begins a flight."""
+        behind = max(self.engine.look_back, TRAILING_WINDOW)
+        keep = behind + self.engine.look_ahead + self.engine.hop + _PENDING
+        self.ring = Ring(len(self.suite.names), keep)
+        self.level = np.stack([self.prior, np.zeros(len(self.prior))])  # sigma and lag1 that hold now
+        self.origin = 0  # time of column 0, microseconds
+        self.given = 0  # columns given out
+        self.late = 0
+        self.suspect: Sample | None = None
+        self.problems: list[Problem] = []
+        self._named: set[str] = set()  # unknown names, reported once
+
+    @property
+    def latency_s(self) -> float:
+        """How long after its sample an estimate is given out, at most."""
+        return (self.engine.look_ahead + self.engine.hop - 1) / self.suite.rate_hz
+
+    @property
+    def last_microseconds(self) -> int:
+        """The time of the newest sample."""
+        return self._time(self.ring.stop - 1)
+
+    def feed(self, samples: Iterable[Sample]) -> list[Ready]:
+        """Take samples and give out what they make ready."""
+        out: list[Ready] = []
+        for sample in samples:
+            self._take(sample, out)
+        out += self._run(self._ready())
+        return out
+
+    def follow(self, samples: Iterable[Sample]) -> None:
+        """Take samples whose estimates have been given out before."""
+        for sample in samples:
+            self._take(sample, None)
+        self.given = self._ready()
+
+    def flush(self) -> list[Ready]:
+        """Give out what is still held back, as if nothing more will be observed, and begin anew."""
+        if self.suspect is not None:
+            self._refuse(self.suspect, "its time jumps ahead and nothing followed")
+        out = self._run(self.ring.stop)
+        problems = self.problems
+        self.reset()
+        self.problems = problems
+        return out
+
+    def state(self) -> bytes:
+        """Everything, as bytes for `restore`."""
+        ring = self.ring
+        about = {
+            "identity": self.engine.identity, "channels": list(self.suite.names), "first": ring.first,
+            "stop": ring.stop, "origin": self.origin, "given": self.given, "late": self.late,
+            "suspect": None if self.suspect is None else self.suspect.model_dump_json(),
+        }  # fmt: skip
+        arrays = {name: array[:, : ring.stop - ring.first] for name, array in ring.arrays.items()}
+        buffer = io.BytesIO()
+        np.savez(buffer, allow_pickle=False, about=np.array(json.dumps(about)), level=self.level, **arrays)
+        return buffer.getvalue()
+
+    def restore(self, state: bytes) -> None:
+        """Go on where `state` was taken; a state of another model or suite is refused."""
+        with np.load(io.BytesIO(state), allow_pickle=False) as saved:
+            about = json.loads(str(saved["about"]))
+            if about["identity"] != self.engine.identity or about["channels"] != list(self.suite.names):
+                raise ModelError("the saved state belongs to another model or suite",
+                                 hint="let its flights end with that model, or name another --state")  # fmt: skip
+            self.reset()
+            self.ring.first, self.ring.stop = about["first"], about["stop"]
+            self.origin, self.given, self.late = about["origin"], about["given"], about["late"]
+            self.suspect = None if about["suspect"] is None else Sample.model_validate_json(about["suspect"])
+            self.level = saved["level"]
+            for name, array in self.ring.arrays.items():
+                array[:, : saved[name].shape[1]] = saved[name]
+
+    # ── samples in ──
+
+    def _take(self, sample: Sample, out: list[Ready] | None) -> None:
+        """Put one sample into its second; `out` receives estimates that must be made before the record changes."""
+        ring, rate = self.ring, self.suite.rate_hz
+        if ring.stop == 0:
+            self.origin = sample.microseconds
+        slot = self._slot(sample)
+        ahead = slot - ring.stop + 1
+        if ring.stop and ahead > JUMP_S * rate and not self._is_confirmed(slot):
+            if self.suspect is not None:
+                self._refuse(self.suspect, "its time jumps ahead and the next sample did not follow it")
+            self.suspect = sample
+            return
+        before, self.suspect = self.suspect, None
+        if before is not None:
+            if ahead <= JUMP_S * rate:
+                self._refuse(before, "its time jumps ahead and the next sample did not follow it")
+            else:
+                self._put(before, self._slot(before), out)
+        self._put(sample, slot, out)
+
+    def _is_confirmed(self, slot: int) -> bool:
+        if self.suspect is None:
+            return False
+        return 0 <= slot - self._slot(self.suspect) <= JUMP_S * self.suite.rate_hz
+
+    def _put(self, sample: Sample, slot: int, out: list[Ready] | None) -> None:
+        ring = self.ring
+        if ring.stop and slot - ring.stop > LONGEST_GAP_S * self.suite.rate_hz:
+            self._refuse(sample, f"{(slot - ring.stop + 1) / self.suite.rate_hz:,.0f} s after the sample before it: "
+                         "give a new flight a new name")  # fmt: skip
+            return
+        values, bits, environment = self._columns(sample, ring)
+        if slot < ring.stop:
+            self._settle(out)
+            if slot < self.given:
+                self.late += 1
+                behind = (ring.stop - 1 - slot) / self.suite.rate_hz
+                self._refuse(sample, f"{behind:,.0f} s late: its second has been given out")
+            else:
+                self._merge(slot - ring.first, values, bits, environment)
+            return
+        nothing = np.full(len(values), np.nan), np.full(len(values), MISSING, np.int32), np.full(3, np.nan)
+        while ring.stop < slot:
+            self._push(*nothing, out)
+        self._push(values, bits, environment, out)
+
+    def _columns(self, sample: Sample, ring: Ring) -> tuple[Array, Bits, Array]:
+        """Values, flags (channel) and environment (3) of a sample."""
+        values = np.full(len(self.place), np.nan)
+        for name, value in sample.values.items():
+            if name not in self.place:
+                self._unknown(sample, f"channel '{name}'", nearest(name, self.place))
+            elif value is not None:
+                values[self.place[name]] = value
+        for name in (*(sample.model_extra or {}), *(n for n in sample.environment if n not in ENVIRONMENT)):
+            self._unknown(sample, f"'{name}'", nearest(name, [*Sample.model_fields, *ENVIRONMENT]))
+        environment = np.array([_number(sample.environment.get(name)) for name in ENVIRONMENT])
+        if sample.qc is None:
+            last = ring.values[:, ring.stop - 1 - ring.first] if ring.stop else np.full(len(values), np.nan)
+            bits = self.checks(values, last)
+            return np.where(bits & MISSING, np.nan, values), bits, environment
+        bits = np.array([sample.qc.get(name, 0) for name in self.place], np.int32)
+        return values, np.where(np.isfinite(values), bits, bits | MISSING).astype(np.int32), environment
+
+    def _push(self, values: Array, bits: Bits, environment: Array, out: list[Ready] | None) -> None:
+        """Add a column at the end, with the noise level of the last 300 s as `denoise --profile live` has it."""
+        ring, number = self.ring, self.ring.stop
+        if self._ready() - self.given >= _PENDING:
+            self._settle(out)
+        at = ring.push()
+        ring.values[:, at], ring.bits[:, at], ring.environment[:, at] = values, bits, environment
+        ring.seen[:, at] = np.isfinite(values) & (bits & NOT_MEASURED == 0)
+        ring.count[:, at] = ring.seen[:, at]
+        if not self.engine.needs_noise:
+            return
+        if number % TRAILING_STEP == 0:
+            before = slice(at - min(number, TRAILING_WINDOW), at)
+            values, seen = ring.values[:, before], ring.seen[:, before]
+            self.level = np.stack(noise_before(values, seen, self.prior, values.shape[1]))
+        self._set_noise(at)
+
+    def _set_noise(self, at: int) -> None:
+        ring, recent = self.ring, self.ring.past(TRAILING_WINDOW)
+        level = np.full(ring.values[:, recent].shape, 1.0)
+        level[:, -1] = self.level[0]
+        above = ring.values[:, recent] - self.bound
+        ring.sigma[:, at] = live_sigma(level, above, ring.seen[:, recent])[:, -1]
+        ring.lag1[:, at] = np.nan_to_num(self.level[1])
+
+    def _merge(self, at: int, values: Array, bits: Bits, environment: Array) -> None:
+        """Average a sample into its second, or put it where that second had none."""
+        ring = self.ring
+        seen = np.isfinite(values) & (bits & NOT_MEASURED == 0)
+        both, first = seen & ring.seen[:, at], seen & ~ring.seen[:, at]
+        count = ring.count[:, at] + 1
+        mean = ring.values[:, at] + (values - ring.values[:, at]) / count
+        ring.values[:, at] = np.where(both, mean, np.where(first, values, ring.values[:, at]))
+        ring.bits[:, at] = np.where(both, ring.bits[:, at] | bits, np.where(first, bits, ring.bits[:, at]))
+        ring.count[:, at] += seen
+        ring.seen[:, at] |= seen
+        known = np.isfinite(environment)
+        ring.environment[known, at] = environment[known]
+
+    # ── estimates out ──
+
+    def _ready(self) -> int:
+        """Columns whose estimates no later sample can change."""
+        engine = self.engine
+        return max(engine.hop * ((self.ring.stop - engine.look_ahead) // engine.hop), self.given)
+
+    def _settle(self, out: list[Ready] | None) -> None:
+        if out is None:
+            self.given = self._ready()
+        else:
+            out += self._run(self._ready())
+
+    def _run(self, stop: int) -> list[Ready]:
+        """Estimates of the columns from the last one given out up to `stop`."""
+        engine, start, ring = self.engine, self.given, self.ring
+        if stop <= start:
+            return []
+        whole = start + -(-(stop - start) // engine.hop) * engine.hop
+        estimate = engine.run(ring.stretch(start - engine.look_back, whole + engine.look_ahead))
+        self.given = stop
+        return [
+            Ready(
+                n, self._time(n), estimate.value[:, n - start], estimate.unbounded[:, n - start],
+                None if estimate.sigma is None else estimate.sigma[:, n - start], ring.bits[:, n - ring.first].copy(),
+            )
+            for n in range(start, stop)
+        ]  # fmt: skip
+
+    # ── words ──
+
+    def _slot(self, sample: Sample) -> int:
+        return int(np.floor((sample.microseconds - self.origin) * self.suite.rate_hz / 1e6 + 0.5))
+
+    def _time(self, index: int) -> int:
+        return self.origin + round(index * 1e6 / self.suite.rate_hz)
+
+    def _refuse(self, sample: Sample, why: str) -> None:
+        self.problems.append(Problem(flight=sample.flight, seq=sample.seq, error=f"{stamp(sample.microseconds)}: {why}"))
+        del self.problems[:-_REPORTS]
+
+    def _unknown(self, sample: Sample, what: str, hint: str) -> None:
+        if what not in self._named and len(self._named) < _REPORTS:
+            self._named.add(what)
+            self.problems.append(Problem(flight=sample.flight, seq=sample.seq, error=f"{what} is unknown; {hint}"))
+
+
+def _number(value: float | None) -> float:
+    return np.nan if value is None else value

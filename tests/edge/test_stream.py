@@ -1,0 +1,290 @@
+"""A stream, however chunked, gives what `denoise --profile live` gives for the whole record."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tracemalloc
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pc2dae.edge.adaptive import AdaptiveDenoiser
+from pc2dae.edge.checks import MISSING, NOT_MEASURED, OUT_OF_RANGE, SATURATED, STALE, LiveChecks
+from pc2dae.edge.engines import AdaptiveEngine, Engine, WindowedEngine
+from pc2dae.edge.messages import Sample
+from pc2dae.edge.runtime import WindowedDenoiser
+from pc2dae.edge.stream import Ready, StreamingDenoiser
+from pc2dae.emit import Array, Estimate
+from pc2dae.errors import ModelError
+from pc2dae.suite import parse_suite
+
+SUITE = parse_suite(
+    'name="small"\nmissing=[-9999]\n[[family]]\nname="gas"\n'
+    '[[family.channel]]\nname="co"\nunits="ppb"\nnoise_sigma=8.0\nvalid_max=5000.0\n'
+    '[[family.channel]]\nname="no"\nunits="ppb"\n'
+    '[[family]]\nname="co2"\n[[family.channel]]\nname="co2"\nunits="ppm"\nlower_bound=300.0\nnative_rate_hz=0.5\n',
+    where="test",
+)
+START = datetime(2025, 10, 1, 12, tzinfo=UTC)
+SCALE = np.array([[100.0], [40.0], [100.0]])
+Record = tuple[Array, Array, np.ndarray]
+
+
+def averaging(back: int, ahead: int) -> AdaptiveDenoiser:
+    """A stand-in for the network that depends on every input within its reach: a mean of observations weighted by σ."""
+
+    def network(values: Array, valid: Array, noise: Array, lag1: Array, bound: Array) -> tuple[Array, ...]:
+        fine = (np.isfinite(values) & (valid > 0.5)).astype(np.float32)
+        z = np.where(fine > 0, values, 0) / noise
+        weights = 1.0 / (1 + np.abs(np.arange(-back, ahead + 1)))
+        wide = [np.pad(x, ((0, 0), (0, 0), (back, ahead))) for x in (z * fine, fine)]
+        sums = [np.lib.stride_tricks.sliding_window_view(x, len(weights), axis=-1) @ weights for x in wide]
+        sums[1] = sums[1] + 1e-3
+        mean = sums[0] / sums[1] * noise * (1 + 0.1 * lag1)
+        return np.maximum(mean, 0), mean + bound, noise / np.sqrt(sums[1])
+
+    return AdaptiveDenoiser("stand-in", network, look_back=back, look_ahead=ahead, reach=min(back, 20), profile="live")
+
+
+def windowed() -> WindowedDenoiser:
+    """A stand-in for lean: the whole window matters, as with GroupNorm, and so does the environment."""
+
+    def network(values: Array, valid: Array, environment: Array) -> tuple[Array, ...]:
+        x = np.where(valid > 0, values, 0)
+        mean = x.sum(-1, keepdims=True) / np.maximum(valid.sum(-1, keepdims=True), 1)
+        warm = np.nan_to_num(environment).mean((1, 2), keepdims=True)
+        ramp = np.linspace(0, 1, 128, dtype=np.float32)
+        return (np.abs(0.5 * mean + 0.5 * x + ramp + 0.01 * warm) + np.array([[0], [0], [300]], np.float32),)
+
+    return WindowedDenoiser("stand-in", SUITE, network)
+
+
+VARIANTS = {"centred": (40, 30), "short": (40, 6), "causal": (40, 0)}
+
+
+def record(length: int, seed: int = 0) -> Record:
+    """Values, environment, validity with plumes, gaps, a channel that sleeps at first, and stale samples."""
+    rng = np.random.default_rng(seed)
+    t = np.arange(length)
+    plume = np.exp(-0.5 * ((t - 70) / 6) ** 2) + np.exp(-0.5 * ((t - 210) / 3) ** 2)
+    values = np.stack([100 * plume, 40 * plume, 420 + 30 * plume]) + rng.normal(0, 1, (3, length)) * [[8], [5], [2]]
+    values[1, :60] = np.nan
+    values[:, 100:170] = np.nan
+    valid = np.isfinite(values)
+    valid[2, 1::2] = False
+    return values, 20 + rng.normal(0, 1, (3, length)), valid
+
+
+def samples(data: Record, skip: range = range(0)) -> list[Sample]:
+    """The record as messages whose sender has screened it; those of `skip` were never sent."""
+    values, environment, valid = data
+    found = []
+    for n in range(values.shape[1]):
+        if n in skip:
+            continue
+        numbers = {c: float(v) for c, v in zip(SUITE.names, values[:, n], strict=True) if np.isfinite(v)}
+        qc = {c: 0 if ok else STALE for c, ok in zip(SUITE.names, valid[:, n], strict=True)}
+        around = dict(zip(("air_temperature", "relative_humidity", "air_pressure"), map(float, environment[:, n]), strict=True))
+        found.append(Sample(flight="f", seq=n, time=START + timedelta(seconds=n), values=numbers, environment=around, qc=qc))
+    return found
+
+
+def chunks(items: list[Sample], cuts: list[int]) -> list[list[Sample]]:
+    edges = [0, *sorted({c for c in cuts if c < len(items)}), len(items)]
+    return [items[a:b] for a, b in zip(edges[:-1], edges[1:], strict=True)]
+
+
+def streamed(engine: Engine, parts: list[list[Sample]]) -> list[Ready]:
+    stream = StreamingDenoiser(engine)
+    return [r for part in parts for r in stream.feed(part)] + stream.flush()
+
+
+def offline(denoiser: Any, data: Record) -> Estimate:
+    job = denoiser.prepare({name: None for name in SUITE.names}, SUITE)
+    return job(*data)  # type: ignore[no-any-return]
+
+
+def assert_equal(ready: list[Ready], expected: Estimate) -> None:
+    assert [r.index for r in ready] == list(range(expected.value.shape[1]))
+    for name in ("value", "unbounded"):
+        got = np.stack([getattr(r, name) for r in ready], 1)
+        np.testing.assert_allclose(got / SCALE, getattr(expected, name) / SCALE, rtol=0, atol=1e-5)
+    if expected.sigma is not None:
+        np.testing.assert_allclose(np.stack([r.sigma for r in ready], 1) / SCALE, expected.sigma / SCALE, atol=1e-5)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@settings(max_examples=8, deadline=None)
+@given(length=st.integers(1, 420), cuts=st.lists(st.integers(1, 400), max_size=20), seed=st.integers(0, 5))
+def test_any_chunking_equals_the_live_profile(variant: str, length: int, cuts: list[int], seed: int) -> None:
+    denoiser, data = averaging(*VARIANTS[variant]), record(length, seed)
+    ready = streamed(AdaptiveEngine(denoiser, SUITE), chunks(samples(data), cuts))
+    assert_equal(ready, offline(denoiser, data))
+
+
+@settings(max_examples=8, deadline=None)
+@given(length=st.integers(1, 420), cuts=st.lists(st.integers(1, 400), max_size=20), seed=st.integers(0, 5))
+def test_any_chunking_equals_the_emit_rule(length: int, cuts: list[int], seed: int) -> None:
+    data = record(length, seed)
+    ready = streamed(WindowedEngine(windowed(), SUITE), chunks(samples(data), cuts))
+    assert_equal(ready, offline(windowed(), data))
+
+
+def test_one_by_one_over_many_moves_of_the_memory() -> None:
+    denoiser, data = averaging(40, 6), record(1100)
+    assert_equal(streamed(AdaptiveEngine(denoiser, SUITE), [[s] for s in samples(data)]), offline(denoiser, data))
+
+
+@pytest.mark.parametrize(("variant", "latency"), [("centred", 30), ("short", 6), ("causal", 0)])
+def test_an_estimate_comes_exactly_after_the_look_ahead(variant: str, latency: int) -> None:
+    stream = StreamingDenoiser(AdaptiveEngine(averaging(*VARIANTS[variant]), SUITE))
+    assert stream.latency_s == latency
+    for n, sample in enumerate(samples(record(60))):
+        assert [r.index for r in stream.feed([sample])] == ([n - latency] if n >= latency else [])
+
+
+def test_the_paper_networks_give_out_sixteen_at_a_time() -> None:
+    stream = StreamingDenoiser(WindowedEngine(windowed(), SUITE))
+    assert stream.latency_s == 63
+    counts = [len(stream.feed([sample])) for sample in samples(record(100))]
+    assert [(n, c) for n, c in enumerate(counts) if c] == [(63, 16), (79, 16), (95, 16)]
+
+
+def test_a_missed_second_is_stepped_as_missing() -> None:
+    data, hole = record(120), range(30, 45)
+    data[0][:, hole], data[1][:, hole], data[2][:, hole] = np.nan, np.nan, False
+    denoiser = averaging(40, 6)
+    ready = streamed(AdaptiveEngine(denoiser, SUITE), [samples(data, skip=hole)])
+    assert_equal(ready, offline(denoiser, data))
+    assert (np.stack([r.bits for r in ready], 1)[:, hole] == MISSING).all()
+    assert ready[30].microseconds - ready[0].microseconds == 30_000_000
+
+
+def test_a_late_sample_is_placed_while_its_second_is_open_and_reported_after() -> None:
+    stream, items = StreamingDenoiser(AdaptiveEngine(averaging(40, 6), SUITE)), samples(record(60))
+    given = stream.feed(items[:20] + items[21:26])  # 25 is the newest, 19 was given out
+    assert given[-1].index == 19
+    assert stream.feed([items[20]]) == []
+    assert stream.problems == []
+    assert stream.feed([items[26]])[0].bits[0] == 0  # second 20 has a sample after all
+    assert stream.feed([items[20]]) == []
+    assert stream.late == 1
+    assert stream.problems[-1].error == "2025-10-01T12:00:20Z: 6 s late: its second has been given out"
+
+
+@settings(max_examples=10, deadline=None)
+@given(order=st.permutations(range(12)), cuts=st.lists(st.integers(1, 50), max_size=8))
+def test_chunks_do_not_matter_when_samples_come_in_disorder(order: list[int], cuts: list[int]) -> None:
+    items = samples(record(60))
+    shuffled = items[:30] + [items[30 + k] for k in order] + items[42:]
+    engine = AdaptiveEngine(averaging(20, 4), SUITE)
+    one, other = (streamed(engine, parts) for parts in ([[s] for s in shuffled], chunks(shuffled, cuts)))
+    np.testing.assert_allclose(np.stack([r.value for r in one]), np.stack([r.value for r in other]), rtol=1e-6)
+
+
+def test_two_samples_of_one_second_are_averaged() -> None:
+    stream = StreamingDenoiser(AdaptiveEngine(averaging(40, 6), SUITE))
+    first = Sample(flight="f", seq=0, time=START, values={"co": 10.0, "no": None})
+    second = Sample(flight="f", seq=1, time=START + timedelta(seconds=0.4), values={"co": 20.0, "no": 7.0})
+    stream.feed([first, second])
+    assert stream.ring.values[:2, 0].tolist() == [15.0, 7.0]
+    assert stream.ring.stop == 1
+
+
+def test_one_wrong_stamp_does_not_end_a_flight_but_an_outage_is_bridged() -> None:
+    items = samples(record(60))
+    stream = StreamingDenoiser(AdaptiveEngine(averaging(40, 6), SUITE))
+    wrong = items[20].model_copy(update={"time": START + timedelta(hours=0.8)})
+    given = stream.feed([*items[:20], wrong, *items[21:40]])
+    assert [r.index for r in given] == list(range(34))
+    assert "jumps ahead" in stream.problems[0].error
+    later = [s.model_copy(update={"time": s.time + timedelta(minutes=5)}) for s in items[40:]]
+    assert stream.feed(later)[-1].index == 300 + 59 - 6
+    far = items[59].model_copy(update={"time": START + timedelta(days=2)})
+    stream.feed([far, far])
+    assert "give a new flight a new name" in stream.problems[-1].error
+
+
+def test_a_restored_stream_goes_on_as_if_nothing_had_happened() -> None:
+    engine, items = AdaptiveEngine(averaging(40, 6), SUITE), samples(record(400))
+    whole = streamed(engine, [items])
+    first = StreamingDenoiser(engine)
+    ready = first.feed(items[:217])
+    second = StreamingDenoiser(engine)
+    second.restore(first.state())
+    third = StreamingDenoiser(engine)
+    third.restore(second.state())
+    third.follow(items[217:303])
+    later = third.feed(items[303:]) + third.flush()
+    assert [r.index for r in ready + later] == [*range(211), *range(297, 400)]
+    np.testing.assert_array_equal(np.stack([r.value for r in later]), np.stack([r.value for r in whole[297:]]))
+    with pytest.raises(ModelError, match="another model"):
+        StreamingDenoiser(AdaptiveEngine(averaging(40, 5), parse_suite(_other(), where="test"))).restore(first.state())
+
+
+def _other() -> str:
+    return 'name="other"\n[[family]]\nname="gas"\n[[family.channel]]\nname="co"\nunits="ppb"\n'
+
+
+def test_names_nobody_knows_are_reported_once() -> None:
+    stream = StreamingDenoiser(AdaptiveEngine(averaging(40, 6), SUITE))
+    odd = [Sample.model_validate({"flight": "f", "seq": n, "time": START + timedelta(seconds=n), "values": {"c0": 1.0},
+                                  "enviroment": {}}) for n in range(5)]  # fmt: skip
+    stream.feed(odd)
+    assert [p.error for p in stream.problems] == [
+        "channel 'c0' is unknown; did you mean 'co'?",
+        "'enviroment' is unknown; did you mean 'environment'?",
+    ]
+
+
+def test_live_checks_on_literal_values() -> None:
+    checks = LiveChecks(SUITE)
+    nan = np.nan
+    for values, before, bits in [
+        ([1.0, 2.0, 420.0], [1.0, 2.0, 420.0], [0, 0, STALE]),
+        ([5000.0, nan, 421.0], [1.0, 2.0, 420.0], [SATURATED, MISSING, 0]),
+        ([5001.0, -9999.0, -9999.0], [nan, nan, -9999.0], [OUT_OF_RANGE, MISSING, MISSING]),
+    ]:
+        assert checks(np.array(values), np.array(before)).tolist() == bits
+
+
+def test_the_flags_are_those_of_a_flight() -> None:
+    from pc2dae.edge import checks
+    from pc2dae.flight import schema
+
+    assert schema.NOT_MEASURED == NOT_MEASURED
+    for name in ("MISSING", "STALE", "OUT_OF_RANGE", "SATURATED", "BELOW_DETECTION"):
+        assert getattr(checks, name) == getattr(schema, name)
+
+
+def test_memory_does_not_grow() -> None:
+    stream = StreamingDenoiser(WindowedEngine(windowed(), SUITE))
+    data = record(800)
+
+    def run(day: int) -> None:
+        for sample in samples(data):
+            stream.feed([sample.model_copy(update={"time": sample.time + timedelta(seconds=800 * day)})])
+
+    run(0)
+    tracemalloc.start()
+    run(1)
+    before = tracemalloc.get_traced_memory()[0]
+    run(2)
+    grown = tracemalloc.get_traced_memory()[0] - before
+    tracemalloc.stop()
+    assert grown < 100_000
+
+
+def test_the_drone_needs_neither_torch_nor_pandas_nor_xarray() -> None:
+    code = (
+        "import sys\n"
+        "for m in ('torch', 'pandas', 'xarray', 'scipy', 'netCDF4', 'matplotlib', 'plotly'): sys.modules[m] = None\n"
+        "import pc2dae.edge.stream, pc2dae.edge.gateway, pc2dae.edge.mqtt, pc2dae.edge.load\n"
+        "import pc2dae.cli.stream\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
