@@ -54,7 +54,7 @@ def demo(
     _run("simulate", campaign, "--flights", _FLIGHTS, "--minutes", _MINUTES, "--seed", _SEED, "--workers", 2, "--draw")
     _run("ingest", campaign / "flight_001", "-o", flight)
     _run("inspect", flight, "--picture", out / "first_look.png")
-    _run("denoise", flight, "-o", clean, *_model())
+    _run("denoise", flight, "-o", clean)
     scores = _score(campaign)
     _show(scores)
     _report(clean, campaign / "flight_001.truth.nc", scores[scores["flight"] == "flight_001"], out)
@@ -80,20 +80,6 @@ def _run(command: str, *arguments: object) -> None:
     app(words, standalone_mode=False)
 
 
-def _shipped() -> list[str]:
-    """The pretrained models that this installation holds."""
-    from importlib.resources import files
-
-    from pc2dae.models import SHIPPED
-
-    return [name for name in SHIPPED if (files("pc2dae.weights") / f"{name}.onnx").is_file()]
-
-
-def _model() -> list[str]:
-    """No option, so the default model, where it is shipped."""
-    return [] if "adaptive" in _shipped() else ["--model", _RIVALS[0]]
-
-
 def _score(campaign: Path) -> pd.DataFrame:
     """Every shipped model and the strong filters on every flight, against the truth."""
     import pandas as pd
@@ -101,10 +87,11 @@ def _score(campaign: Path) -> pd.DataFrame:
     from rich.progress import track
 
     from pc2dae.flight.netcdf import read_netcdf
+    from pc2dae.models import SHIPPED
     from pc2dae.pipeline import denoise, evaluate, open_flight
 
     folders = sorted(path for path in campaign.iterdir() if path.is_dir())
-    methods = [*_shipped(), *_RIVALS]
+    methods = [*SHIPPED, *_RIVALS]
     tables = []
     flights = {folder.name: open_flight(folder) for folder in folders}
     jobs = [(name, method) for name in flights for method in methods]

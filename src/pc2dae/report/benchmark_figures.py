@@ -88,8 +88,8 @@ def signals(table: pd.DataFrame, channel: str) -> Figure | None:
         return None
     wide = mine.pivot_table(index="second", columns="method", values="value")
     methods = sorted(map(str, wide.columns), key=lambda m: (m != "raw", m != "truth"))
-    tracer = wide["truth" if "truth" in wide else methods[-1]]
-    middle = float(tracer.idxmax())
+    tracer = wide["truth" if "truth" in wide else methods[-1]].to_numpy(dtype=np.float64)
+    middle = float(wide.index.to_numpy(dtype=np.float64)[np.nanargmax(tracer)])
     data: list[Trace] = []
     others = iter(LOOKS * 2)
     for method in methods:
@@ -124,6 +124,8 @@ def scarcity(table: pd.DataFrame) -> Figure | None:
     rows = rows[(rows["metric"] == "mae_improvement") & rows["campaigns"].notna()]
     data: list[Trace] = []
     for (label, mine), (colour, dash) in zip(rows.groupby("label", sort=False), LOOKS * 2, strict=False):
+        if mine["campaigns"].nunique() < 2:
+            continue
         curve = mine.groupby("campaigns")["value"].agg(["mean", "std"]).fillna(0.0)
         data.append(
             {
