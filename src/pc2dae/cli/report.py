@@ -28,6 +28,8 @@ def report(
     if out.suffix.lower() not in (".html", ".htm"):
         raise FlightError(f"the page '{out.name}' does not end in .html", hint="for slides add --pdf")
     if is_benchmark(source):
+        if pdf:
+            raise FlightError("--pdf draws a flight, and this is a benchmark", hint="print its page from the browser")
         report_benchmark(source, out)
         typer.echo(f"written: {out}")
         return

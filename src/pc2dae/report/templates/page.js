@@ -95,7 +95,7 @@
   let shown = null;
   const paintTrack = (range) => {
     const t = track();
-    if (!t) return;
+    if (!t || !extra.colours.length) return;
     shown = range || shown || extra.span;
     const choice = extra.colours[$("track-channel").value], step = extra.step_ms * t[1].data[1].meta.step;
     const start = milliseconds(extra.span[0]), from = milliseconds(shown[0]), to = milliseconds(shown[1]);
@@ -120,7 +120,7 @@
     at = index < 0 ? -1 : ((index % count) + count) % count;
     if (at < 0) setRange(extra.span, null);
     else setRange([pad(extra.plumes[at][0], -30), pad(extra.plumes[at][1], 30)], null);
-    $("plume-name").textContent = at < 0 ? `${count} plumes` : `plume ${at + 1} of ${count}`;
+    if (count) $("plume-name").textContent = at < 0 ? `${count} plumes` : `plume ${at + 1} of ${count}`;
   };
   const on = (id, act) => { const e = $(id); if (e) e.addEventListener(e.tagName === "SELECT" ? "change" : "click", act); };
   on("plume-next", () => goTo(at + 1));
