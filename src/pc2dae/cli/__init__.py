@@ -16,9 +16,12 @@ from pc2dae.cli import inspect as _inspect  # noqa: F401
 from pc2dae.cli import denoise as _denoise  # noqa: F401
 from pc2dae.cli import evaluate as _evaluate  # noqa: F401
 from pc2dae.cli import plumes as _plumes  # noqa: F401
+from pc2dae.cli import benchmark as _benchmark  # noqa: F401
 from pc2dae.cli import report as _report  # noqa: F401
 from pc2dae.cli import train as _train  # noqa: F401
 from pc2dae.cli import export as _export  # noqa: F401
+from pc2dae.cli import stream as _stream  # noqa: F401
+from pc2dae.cli import replay as _replay  # noqa: F401
 
 # isort: on
 from pc2dae.cli.app import app

@@ -29,6 +29,7 @@ class Engine(Protocol):
     """A network with the numbers a stream needs to know."""
 
     suite: Suite  # channels, in order
+    ignored: frozenset[str]  # channels that the payload has, but the stream leaves alone
     look_back: int
     look_ahead: int
     hop: int  # samples are given out in groups of so many
@@ -44,6 +45,7 @@ class AdaptiveEngine:
 
     hop = 1
     needs_noise = True
+    ignored: frozenset[str] = frozenset()
 
     def __init__(self, denoiser: AdaptiveDenoiser, suite: Suite) -> None:
         self.suite, self.network = suite, denoiser.network
@@ -72,6 +74,7 @@ class WindowedEngine:
 
     look_back, look_ahead, hop = LEAD, WINDOW - LEAD - HOP, HOP
     needs_noise = False
+    ignored: frozenset[str] = frozenset()
 
     def __init__(self, denoiser: WindowedDenoiser, suite: Suite) -> None:
         self.suite, self.network = matching(suite, denoiser.suite, model=denoiser.name), denoiser.told

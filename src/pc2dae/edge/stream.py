@@ -61,7 +61,8 @@ class StreamingDenoiser:
         self.level = np.stack([self.prior, np.zeros(len(self.prior))])  # sigma and lag1 that hold now
         self.origin = 0  # time of column 0, microseconds
         self.given = 0  # columns given out
-        self.late = 0
+        self.late = 0  # of those refused
+        self.refused = 0
         self.suspect: Sample | None = None
         self.problems: list[Problem] = []
         self._named: set[str] = set()  # unknown names, reported once
@@ -180,6 +181,8 @@ class StreamingDenoiser:
         """Values, flags (channel) and environment (3) of a sample."""
         values = np.full(len(self.place), np.nan)
         for name, value in sample.values.items():
+            if name in self.engine.ignored:
+                continue
             if name not in self.place:
                 self._unknown(sample, f"channel '{name}'", nearest(name, self.place))
             elif value is not None:
@@ -271,7 +274,10 @@ class StreamingDenoiser:
         return self.origin + round(index * 1e6 / self.suite.rate_hz)
 
     def _refuse(self, sample: Sample, why: str) -> None:
-        self.problems.append(Problem(flight=sample.flight, seq=sample.seq, error=f"{stamp(sample.microseconds)}: {why}"))
+        self.refused += 1
+        self.problems.append(
+            Problem(flight=sample.flight, seq=sample.seq, error=f"{stamp(sample.microseconds)}: {why}")
+        )
         del self.problems[:-_REPORTS]
 
     def _unknown(self, sample: Sample, what: str, hint: str) -> None:

@@ -1,0 +1,101 @@
+"""`pc2dae replay`: publish a recorded flight as if it were flying now."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from pc2dae.cli.app import app
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+@app.command()
+def replay(
+    flight: Path = typer.Argument(..., help="A flight (.nc), a plain CSV or a folder of logs."),
+    mqtt: str | None = typer.Option(None, metavar="HOST:PORT", help="The broker."),
+    topic: str | None = typer.Option(None, help="Where the samples go."),
+    stdout: bool = typer.Option(False, "--stdout", help="JSON lines to standard output instead, for `stream --stdin`."),
+    speed: float = typer.Option(1.0, min=0.01, help="Times as fast as it was flown."),
+    name: str | None = typer.Option(None, help="Name of the flight on the line. Default: the file's."),
+    suite: str | None = typer.Option(None, help="Suite of a plain CSV: a TOML file or a preset."),
+    zone: str | None = typer.Option(None, help='Time zone of stamps that carry none: "UTC", "-05:00".'),
+    user: str | None = typer.Option(None, help="User of the broker."),
+    password: str | None = typer.Option(None, envvar="PC2DAE_MQTT_PASSWORD", help="Better set in the environment."),
+    tls: bool = typer.Option(False, "--tls", help="Encrypt; the broker must be known to the system's authorities."),
+    ca: Path | None = typer.Option(None, help="Encrypt; the broker must be known to this authority (PEM)."),
+) -> None:
+    """Publish a flight's samples with their flags, one per second of flight, until the gateway has them all.
+
+    Example: pc2dae replay flight_001.nc --mqtt localhost:1883 --topic smoke/raw --speed 60
+    """
+    import re
+    import sys
+
+    from pc2dae.errors import Pc2daeError
+    from pc2dae.flight.schema import suite_of
+    from pc2dae.pipeline import open_flight, prepare
+
+    if stdout == (mqtt is not None):
+        raise Pc2daeError("name one destination", hint="use --stdout, or --mqtt HOST:PORT --topic TOPIC")
+    ready = prepare(open_flight(flight, suite=suite, zone=zone))
+    called = re.sub(r"[^A-Za-z0-9._-]", "-", name or flight.resolve().stem)[:64]
+    message, count = _messages(ready, called), ready.sizes["time"]
+    if mqtt is None:
+        for n in range(count):
+            sys.stdout.buffer.write(message(n) + b"\n")
+        return
+    if not topic:
+        raise Pc2daeError("--mqtt needs a topic", hint="add --topic TOPIC")
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from pc2dae.edge.broker import Broker
+    from pc2dae.edge.publisher import Publisher
+
+    broker = Broker.parse(mqtt, user=user, password=password, tls=tls, ca=ca)
+    publisher = Publisher(broker, topic=topic, flight=called, count=count, message=message)
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(f"{called} → {topic}, as the gateway acknowledges", total=count)
+        taken = publisher.run(
+            rate_hz=speed * suite_of(ready).rate_hz, progress=lambda done: bar.update(task, completed=done)
+        )
+    typer.echo(f"{called}: {taken:,} samples sent and acknowledged")
+
+
+def _messages(flight: xr.Dataset, name: str) -> Any:
+    """A function from number to message: values as compensated, flags as screened, the last one says so."""
+    import json
+
+    import numpy as np
+
+    from pc2dae.edge.messages import stamp
+    from pc2dae.flight.schema import suite_of
+    from pc2dae.suite import ENVIRONMENT
+
+    names = suite_of(flight).names
+    around = [n for n in ENVIRONMENT if n in flight]
+    columns = {n: flight[n].values.astype(np.float64) for n in (*names, *around)}
+    flags = {n: flight[f"qc_{n}"].values for n in names}
+    times = flight["time"].values.astype("datetime64[us]").astype(np.int64)
+
+    def numbers(which: Any, n: int) -> dict[str, float]:
+        return {c: float(columns[c][n]) for c in which if np.isfinite(columns[c][n])}
+
+    def message(n: int) -> bytes:
+        sample: dict[str, Any] = {
+            "flight": name,
+            "seq": n,
+            "time": stamp(int(times[n])),
+            "values": numbers(names, n),
+            "environment": numbers(around, n),
+            "qc": {c: int(flags[c][n]) for c in names},
+        }
+        if n == len(times) - 1:
+            sample["end"] = True
+        return json.dumps(sample, separators=(",", ":"), allow_nan=False).encode()
+
+    return message

@@ -1,0 +1,127 @@
+"""`pc2dae stream`: denoise while flying, from standard input or MQTT."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from pc2dae.cli.app import app
+
+if TYPE_CHECKING:
+    from pc2dae.edge.gateway import Answer, Gateway
+
+
+@app.command()
+def stream(
+    model: str = typer.Option("adaptive", help="A shipped network, a trained MODEL or an .onnx file."),
+    suite: str | None = typer.Option(
+        None, help="The payload: a TOML file or a preset. Default: black-kite, or what the model was trained for."
+    ),
+    exclude: list[str] = typer.Option([], help="Leave this family out; repeat it."),
+    stdin: bool = typer.Option(False, "--stdin", help="JSON lines from standard input to standard output."),
+    mqtt: str | None = typer.Option(None, metavar="HOST:PORT", help="Samples and estimates over an MQTT broker."),
+    topic_in: str | None = typer.Option(
+        None, "--in", metavar="TOPIC", help="Where samples come from (+ and # allowed)."
+    ),
+    topic_out: str | None = typer.Option(None, "--out", metavar="TOPIC", help="Where estimates go."),
+    state: Path = typer.Option(
+        Path("pc2dae-stream.db"), help="With --mqtt: the file that survives a crash or a power cut."
+    ),
+    confirm: bool = typer.Option(
+        False, "--confirm", help="Keep an estimate until the consumer, not only the broker, has it."
+    ),
+    limit: int = typer.Option(200_000, min=1, help="Estimates that may wait; then nothing more is taken."),
+    patience: float = typer.Option(30.0, min=0, help="Seconds that later messages wait for a missing one."),
+    user: str | None = typer.Option(None, help="User of the broker."),
+    password: str | None = typer.Option(None, envvar="PC2DAE_MQTT_PASSWORD", help="Better set in the environment."),
+    tls: bool = typer.Option(False, "--tls", help="Encrypt; the broker must be known to the system's authorities."),
+    ca: Path | None = typer.Option(None, help="Encrypt; the broker must be known to this authority (PEM)."),
+    schema: bool = typer.Option(False, "--schema", help="Print the JSON schema of all messages and stop."),
+) -> None:
+    """Denoise live: samples in, estimates with uncertainty out, each second once and in order.
+
+    Example: pc2dae stream --mqtt localhost:1883 --in smoke/raw --out smoke/clean --exclude pm --exclude brc
+    """
+    import json
+
+    from pc2dae.edge.gateway import Gateway
+    from pc2dae.edge.load import live_engine
+    from pc2dae.edge.messages import schema as schema_of
+    from pc2dae.edge.outbox import Outbox
+    from pc2dae.errors import Pc2daeError
+
+    if schema:
+        typer.echo(json.dumps(schema_of(), indent=1))
+        return
+    if stdin == (mqtt is not None):
+        raise Pc2daeError("name one source", hint="use --stdin, or --mqtt HOST:PORT --in TOPIC --out TOPIC")
+    if mqtt is not None and not (topic_in and topic_out):
+        raise Pc2daeError("--mqtt needs both topics", hint="add --in TOPIC --out TOPIC")
+    engine, card = live_engine(model, suite=suite, exclude=exclude)
+    identity = f"{engine.identity} {','.join(engine.suite.names)}"
+    outbox = Outbox(None if stdin else state, identity=identity)
+    gateway = Gateway(engine, outbox, patience_s=0 if stdin else patience, limit=limit)
+    try:
+        if mqtt is None:
+            _from_stdin(gateway)
+            return
+        from pc2dae.edge.broker import Broker
+        from pc2dae.edge.mqtt import Service
+
+        broker = Broker.parse(mqtt, user=user, password=password, tls=tls, ca=ca)
+        service = Service(gateway, broker, topic_in=str(topic_in), topic_out=str(topic_out), card=card, confirm=confirm)
+        latency = (engine.look_ahead + engine.hop - 1) / engine.suite.rate_hz
+        typer.echo(f"{mqtt}: {topic_in} → {topic_out} with {model}, {len(engine.suite.names)} channels, "
+                   f"{latency:g} s behind; state in {state}; Ctrl-C stops, nothing is lost", err=True)  # fmt: skip
+        _until_stopped(service.run)
+        typer.echo(gateway.health.model_dump_json(), err=True)
+    finally:
+        outbox.close()
+
+
+def _from_stdin(gateway: Gateway) -> None:
+    """Whatever lines have arrived are taken together; problems go to standard error."""
+    import os
+
+    rest = b""
+    try:
+        while block := os.read(sys.stdin.fileno(), 1 << 18):
+            *lines, rest = (rest + block).split(b"\n")
+            if len(rest) > 1 << 20:  # a line without an end is not kept
+                lines, rest = [*lines, rest], b""
+            _give(gateway, gateway.take(line for line in lines if line.strip()))
+        if rest.strip():
+            _give(gateway, gateway.take([rest]))
+        gateway.finish()
+        _give(gateway, None)
+    except BrokenPipeError:  # whoever listened has heard enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    health = gateway.health
+    typer.echo(f"{health.samples:,} samples in, {health.estimates:,} estimates out, {health.refused:,} refused, "
+               f"{health.duplicates:,} twice, {health.late:,} late", err=True)  # fmt: skip
+
+
+def _give(gateway: Gateway, answer: Answer | None) -> None:
+    for problem in answer.problems if answer is not None else []:
+        typer.echo(problem.model_dump_json(), err=True)
+    letters = gateway.outbox.letters(0, gateway.limit * 2)
+    for letter in letters:
+        sys.stdout.buffer.write(letter.payload + b"\n")
+    sys.stdout.buffer.flush()
+    gateway.delivered(letter.n for letter in letters)
+
+
+def _until_stopped(run: object) -> None:
+    """Run until Ctrl-C or SIGTERM, then leave in good order."""
+    import logging
+    import signal
+    import threading
+
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
+    stop = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stop.set())
+    run(stop)  # type: ignore[operator]

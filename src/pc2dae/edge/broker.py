@@ -1,0 +1,66 @@
+"""The line to an MQTT broker: version 5, TLS, user and password, a session that outlives us."""
+
+from __future__ import annotations
+
+import ssl
+from dataclasses import dataclass
+from pathlib import Path
+
+import paho.mqtt.client as mqtt
+from paho.mqtt.enums import CallbackAPIVersion
+from paho.mqtt.packettypes import PacketTypes
+from paho.mqtt.properties import Properties
+
+from pc2dae.errors import Pc2daeError
+
+SESSION_S = 7 * 86400  # the broker keeps what we have not taken for so long
+_RECEIVE = 500  # messages the broker may send before we have put the first of them on disk
+
+
+@dataclass(frozen=True)
+class Broker:
+    """Where a broker is and how it knows us."""
+
+    host: str
+    port: int = 1883
+    user: str | None = None
+    password: str | None = None
+    tls: bool = False
+    ca: Path | None = None  # default: the system's
+
+    @classmethod
+    def parse(cls, text: str, **more: object) -> Broker:
+        """From HOST or HOST:PORT; the port is 8883 with TLS, 1883 without."""
+        host, _, port = text.rpartition(":") if ":" in text else (text, "", "")
+        try:
+            number = int(port) if port else (8883 if more.get("tls") or more.get("ca") else 1883)
+            if not host or not 0 < number < 65536:
+                raise ValueError
+        except ValueError:
+            raise Pc2daeError(f"'{text}' is no broker", hint="write HOST:PORT, as in localhost:1883") from None
+        return cls(host, number, **more)  # type: ignore[arg-type]
+
+    def client(self, name: str, *, is_lasting: bool = False, manual_ack: bool = False) -> mqtt.Client:
+        """A client that is not connected yet; `is_lasting`: the broker keeps its session while we are away."""
+        client = mqtt.Client(CallbackAPIVersion.VERSION2, client_id=name, protocol=mqtt.MQTTv5, manual_ack=manual_ack)
+        client.reconnect_delay_set(1, 10)
+        client.max_inflight_messages_set(_RECEIVE)
+        if self.user is not None:
+            client.username_pw_set(self.user, self.password)
+        if self.tls or self.ca is not None:
+            try:
+                client.tls_set_context(ssl.create_default_context(cafile=self.ca))
+            except (OSError, ssl.SSLError) as error:
+                raise Pc2daeError(f"{self.ca} cannot be used as certificate authority: {error}") from None
+        client.user_data_set(is_lasting)
+        return client
+
+    def connect(self, client: mqtt.Client) -> None:
+        """Begin to connect, and go on trying in the background."""
+        properties = Properties(PacketTypes.CONNECT)
+        is_lasting = bool(client.user_data_get())
+        if is_lasting:
+            properties.SessionExpiryInterval = SESSION_S
+        properties.ReceiveMaximum = _RECEIVE
+        client.connect_async(self.host, self.port, keepalive=20, clean_start=not is_lasting, properties=properties)
+        client.loop_start()

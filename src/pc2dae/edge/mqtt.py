@@ -1,0 +1,205 @@
+"""The gateway on MQTT: samples from one topic, estimates to another, and what both sides need to know beside them.
+
+    IN                 samples in                      OUT            estimates out, QoS 1
+    IN/ack/<flight>    up to where they are safe       OUT/taken      up to where the consumer holds them
+    OUT/status         online, offline (last will)     OUT/error      messages that could not be used
+    OUT/model          the model's card                OUT/health     counters
+
+A sample is acknowledged to the broker and to its sender when it and its estimates are on disk. An estimate leaves the
+disk when the broker has it, or, with `confirm`, when the consumer has said so: a broker forgets when it is killed.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import queue
+import threading
+import time
+from collections import OrderedDict
+from typing import Any
+
+import paho.mqtt.client as mqtt
+from paho.mqtt.packettypes import PacketTypes
+from paho.mqtt.properties import Properties
+from paho.mqtt.subscribeoptions import SubscribeOptions
+from pydantic import ValidationError
+
+from pc2dae.edge.broker import Broker
+from pc2dae.edge.card import Card
+from pc2dae.edge.gateway import Gateway
+from pc2dae.edge.messages import Problem, Taken
+from pc2dae.errors import Pc2daeError
+
+HEALTH_S = 10.0
+_TICK_S = 0.25  # longest wait for something to do
+_BATCH = 500  # messages per tick
+_WINDOW = 200  # estimates on their way to the broker
+_ERRORS = 20  # told per tick; all are counted
+_ACK_LIVES_S = 7 * 86400
+_log = logging.getLogger(__name__)
+
+
+class Service:
+    """Runs a gateway between two topics until it is told to stop."""
+
+    def __init__(
+        self, gateway: Gateway, broker: Broker, *, topic_in: str, topic_out: str, card: Card, confirm: bool = False
+    ) -> None:
+        if any(mark in topic_out for mark in "#+") or not topic_in or not topic_out:
+            raise Pc2daeError(f"'{topic_out}' cannot be published to", hint="--out is one topic without + or #")
+        self.gateway, self.broker, self.confirm = gateway, broker, confirm
+        self.topic_in, self.topic_out = topic_in, topic_out
+        self.card = json.dumps(card)
+        self.events: queue.Queue[tuple[int, mqtt.MQTTMessage | None]] = queue.Queue(20 * _BATCH)
+        self.published: queue.SimpleQueue[int] = queue.SimpleQueue()
+        self.line = 0  # how many times we have connected: packet numbers hold for one line only
+        self.waiting: list[tuple[int, mqtt.MQTTMessage]] = []  # not taken yet, because the disk was full
+        self.under_way: dict[int, int] = {}  # packet number → letter
+        self.sent = 0  # last letter handed to the client
+        self.topics: OrderedDict[str, str] = OrderedDict()  # where each flight's samples come from
+        self.client = self._client()
+
+    def run(self, stop: threading.Event) -> None:
+        """Connect and work until `stop` is set."""
+        self.broker.connect(self.client)
+        told = 0.0
+        try:
+            while not stop.is_set():
+                self._tick()
+                if time.monotonic() - told > HEALTH_S:
+                    told = time.monotonic()
+                    self._tell("health", self.gateway.health.model_dump_json(), retain=True)
+            self._tell("status", "offline", qos=1, retain=True)
+            self._tell("health", self.gateway.health.model_dump_json(), retain=True)
+        finally:
+            self.client.disconnect()
+            self.client.loop_stop()
+
+    # ── called by the client's own thread: nothing but notes ──
+
+    def _client(self) -> mqtt.Client:
+        client = self.broker.client(f"pc2dae-stream:{self.topic_out}", is_lasting=True, manual_ack=True)
+        client.will_set(f"{self.topic_out}/status", "offline", qos=1, retain=True)
+        client.on_connect, client.on_message = self._on_connect, self._on_message
+        client.on_publish = lambda c, u, mid, code, properties: self.published.put(mid)
+        client.on_disconnect = lambda c, u, flags, code, properties: _log.info("disconnected: %s", code)
+        return client
+
+    def _on_connect(self, client: mqtt.Client, data: Any, flags: Any, code: Any, properties: Any) -> None:
+        if code.is_failure:
+            _log.warning("the broker refuses us: %s", code)
+            return
+        self.line += 1
+        _log.info("connected to %s:%d", self.broker.host, self.broker.port)
+        options = SubscribeOptions(qos=1, noLocal=True)
+        client.subscribe([(self.topic_in, options), (f"{self.topic_out}/taken", options)])
+        self._tell("status", "online", qos=1, retain=True)
+        self._tell("model", self.card, qos=1, retain=True)
+        self._note(None)
+
+    def _on_message(self, client: mqtt.Client, data: Any, message: mqtt.MQTTMessage) -> None:
+        self._note(message)
+
+    def _note(self, message: mqtt.MQTTMessage | None) -> None:
+        try:
+            self.events.put_nowait((self.line, message))
+        except queue.Full:
+            _log.warning("more messages than can be taken; their sender has to send them again")
+
+    # ── called by `run` ──
+
+    def _tick(self) -> None:
+        """Take what has come, put it on disk, then tell everybody."""
+        samples, self.waiting = self.waiting, []
+        for line, message in self._drain():
+            if message is None:
+                self.gateway.reconnected()
+                self.sent, self.under_way = 0, {}  # whatever the broker had not confirmed is sent again
+            elif message.topic == f"{self.topic_out}/taken":
+                self._hear(message)
+                self._acknowledge(line, message)
+            else:
+                samples.append((line, message))
+        self._deliveries()
+        if samples or self.gateway.is_waiting:
+            self._take(samples)
+        self._pump()
+
+    def _drain(self) -> list[tuple[int, mqtt.MQTTMessage | None]]:
+        found = []
+        try:
+            found.append(self.events.get(timeout=_TICK_S if self.published.empty() else 0.001))
+            while len(found) < _BATCH:
+                found.append(self.events.get_nowait())
+        except queue.Empty:
+            pass
+        return found
+
+    def _take(self, samples: list[tuple[int, mqtt.MQTTMessage]]) -> None:
+        answer = self.gateway.take(message.payload for _, message in samples)
+        for problem in answer.problems[:_ERRORS]:
+            self._tell("error", problem.model_dump_json())
+        if not answer.is_taken:
+            self.waiting = samples[: 20 * _BATCH]
+            time.sleep(_TICK_S)
+            return
+        for line, message in samples:
+            self._acknowledge(line, message)
+        self._remember(samples)
+        lives = Properties(PacketTypes.PUBLISH)
+        lives.MessageExpiryInterval = _ACK_LIVES_S
+        for ack in answer.acks:
+            if ack.flight in self.topics:
+                topic = f"{self.topics[ack.flight]}/ack/{ack.flight}"
+                self.client.publish(topic, ack.model_dump_json(), retain=True, properties=lives)
+
+    def _acknowledge(self, line: int, message: mqtt.MQTTMessage) -> None:
+        if line == self.line:
+            self.client.ack(message.mid, message.qos)
+
+    def _remember(self, samples: list[tuple[int, mqtt.MQTTMessage]]) -> None:
+        """Which topic a flight's samples come from, so that its sender finds the acknowledgement beside it."""
+        for _, message in samples:
+            head = message.payload[:4096].partition(b'"flight"')[2].split(b'"', 2)
+            if len(head) == 3:
+                self.topics[head[1].decode(errors="replace")] = message.topic
+        while len(self.topics) > 1000:
+            self.topics.popitem(last=False)
+
+    def _hear(self, message: mqtt.MQTTMessage) -> None:
+        """A consumer's word."""
+        try:
+            word = Taken.model_validate_json(message.payload)
+        except ValidationError as error:
+            said = error.errors(include_url=False)[0]["msg"]
+            self._tell("error", Problem(error=f"{message.topic}: {said}").model_dump_json())
+            return
+        if self.confirm:
+            self.gateway.delivered(confirmed=word.taken)
+        if word.again:
+            self.sent = 0
+
+    def _deliveries(self) -> None:
+        """Letters that the broker has."""
+        numbers = []
+        while not self.published.empty():
+            letter = self.under_way.pop(self.published.get(), None)
+            if letter is not None:
+                numbers.append(letter)
+        if numbers and not self.confirm:
+            self.gateway.delivered(numbers)
+
+    def _pump(self) -> None:
+        """Hand letters to the client, few enough at a time that it never holds many."""
+        room = _WINDOW - len(self.under_way)
+        if room <= 0 or not self.client.is_connected():
+            return
+        for letter in self.gateway.outbox.letters(self.sent, room):
+            sent = self.client.publish(self.topic_out, letter.payload, qos=1)
+            self.under_way[sent.mid] = letter.n
+            self.sent = letter.n
+
+    def _tell(self, place: str, text: str, *, qos: int = 0, retain: bool = False) -> None:
+        if qos or self.client.is_connected():
+            self.client.publish(f"{self.topic_out}/{place}", text, qos=qos, retain=retain)
