@@ -18,6 +18,7 @@ from pc2dae.edge.runtime import WindowedDenoiser
 from pc2dae.edge.safe import read_limited
 from pc2dae.emit import Array
 from pc2dae.errors import ModelError, nearest
+from pc2dae.model.ablation import VARIANTS as ABLATED
 from pc2dae.suite import Suite, parse_suite
 from pc2dae.windows.scaling import Scaler
 
@@ -25,6 +26,7 @@ WEIGHTS, CARD, ONNX = "weights.safetensors", "card.json", "model.onnx"
 # Which module's `build(name, suite, scaler)` makes which network.
 BUILDERS = {"lean": "pc2dae.model.pc2dae", "wide": "pc2dae.model.pc2dae"}
 BUILDERS |= dict.fromkeys(BASELINES, "pc2dae.baselines.dress")
+BUILDERS |= dict.fromkeys(ABLATED, "pc2dae.model.ablation")
 
 
 def build_network(name: str, suite: Suite, scaler: Scaler) -> nn.Module:

@@ -19,6 +19,7 @@ from pc2dae.baselines import BASELINES, baseline_loss, draw_crops
 from pc2dae.edge.card import Card, parse_card
 from pc2dae.edge.safe import read_limited
 from pc2dae.errors import ModelError
+from pc2dae.model.ablation import VARIANTS as ABLATED
 from pc2dae.model.pc2dae import VARIANTS
 from pc2dae.suite import Suite
 from pc2dae.training.checkpoint import CARD, build_network, save_checkpoint
@@ -98,7 +99,7 @@ def train(
     _write_history(folder, looks)
     _plot(folder / PLOT, looks, title=f"{plan.network}, objective {plan.objective}, seed {plan.settings.seed}")
     card = make_card(plan, suite, material, config["data"], looks)
-    onnx = None if plan.network in BASELINES else export_onnx(network, card)  # rivals may break the promise it checks
+    onnx = export_onnx(network, card) if plan.network in VARIANTS else None  # others may break the promise it checks
     card = save_checkpoint(folder, network, card, onnx=onnx)
     (folder / STATE).unlink(missing_ok=True)
     return card
@@ -109,7 +110,7 @@ def loss_of(plan: Plan, suite: Suite) -> Loss:
     families = [len(family.channel) for family in suite.family]
     if plan.network in BASELINES:
         return baseline_loss(plan.network, families, steps=plan.settings.steps)
-    return physics_loss(VARIANTS[plan.network], families, mass=plan.mass, spectral=plan.spectral)
+    return physics_loss((VARIANTS | ABLATED)[plan.network], families, mass=plan.mass, spectral=plan.spectral)
 
 
 def learn(

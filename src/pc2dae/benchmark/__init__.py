@@ -1,0 +1,14 @@
+"""Methods × held-out flights × noise levels × training seeds → one tidy table, and the paper's tables from it.
+
+`results.parquet` has the columns part (simulated, scarcity, ablation, real), method, dress (plain, clip, oracle,
+softplus, softplus+tv), family, channel ("all": mean), flight, noise (flight; inject 0.05: known truth plus noise; noisy
+0.05: a noisy record plus noise, scored against that record; record and pair: real data), seed, campaigns (of training
+data), metric, value, parameters, training_s (processor seconds, one thread), inference_ms (the same, per 128 samples).
+"""
+
+from pc2dae.benchmark.further import all_sheets
+from pc2dae.benchmark.plan import FULL, PARTS, QUICK, Plan, plan_of
+from pc2dae.benchmark.sheet import Sheet
+from pc2dae.benchmark.work import run
+
+__all__ = ["FULL", "PARTS", "QUICK", "Plan", "Sheet", "all_sheets", "plan_of", "run"]

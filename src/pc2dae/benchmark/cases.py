@@ -1,0 +1,114 @@
+"""What the contenders are given: held-out simulated flights, as flown and with injected noise, each with its answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from zlib import crc32
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from pc2dae.emit import Array, Mask
+from pc2dae.flight.schema import suite_of
+from pc2dae.metrics import LEVELS, inject, scales
+from pc2dae.qc import screen
+from pc2dae.simulate import SimulatedFlight, fly_plan, plan_campaign, true_grid
+from pc2dae.simulate.plan import PAPER_FLIGHTS, FlightPlan
+from pc2dae.suite import Suite
+from pc2dae.windows.arrays import arrays_of
+
+FAMILIES = ("bc", "gas", "co2")  # what the quality step keeps of a campaign like the paper's
+FIRST_HELD_OUT = 5001  # seed of the first campaign nobody learns from or tunes on
+FIRST_TRAINING = 1  # seed of the campaign the shipped lean and wide learned from
+
+
+@dataclass(frozen=True)
+class Case:
+    """One record to be denoised, and the answer where it is known; arrays are (channel, time), physical units."""
+
+    flight_id: str
+    noise: str  # flight, record: as measured; inject σ: clean plus noise; noisy σ: noisy plus noise; pair: two sensors
+    flight: xr.Dataset
+    suite: Suite
+    values: Array
+    environment: Array
+    valid: Mask
+    truth: Array | None = None
+    response: Array | None = None  # the noise-free reading, where `truth` is something else
+    ambient: Array | None = None  # what the air held
+
+
+def held_out(count: int) -> list[str]:
+    """Names of the first `count` held-out flights, five to a campaign: "5001-1", …"""
+    return [f"{FIRST_HELD_OUT + i // PAPER_FLIGHTS}-{1 + i % PAPER_FLIGHTS}" for i in range(count)]
+
+
+def training_flights(campaigns: float) -> Iterator[tuple[xr.Dataset, xr.Dataset]]:
+    """Flights and truths of that many campaigns; of a part of one, its first samples."""
+    for number in range(int(np.ceil(campaigns))):
+        plans = plan_campaign(FIRST_TRAINING + number)
+        left = round(min(campaigns - number, 1.0) * sum(plan.samples for plan in plans))
+        for plan in plans:
+            if left > 0:
+                flown = fly_plan(plan)
+                part = slice(0, left)
+                yield as_prepared(flown).isel(time=part), flown.truth.isel(time=part)
+                left -= plan.samples
+
+
+@lru_cache(maxsize=2)
+def simulated_cases(flight_id: str) -> tuple[Case, ...]:
+    """A held-out flight as flown, then with noise injected into its noise-free reading and into its noisy one."""
+    flown = fly_plan(_plan(flight_id))
+    flight = as_prepared(flown)
+    suite = suite_of(flight).only(FAMILIES)
+    values, environment, valid = arrays_of(flight, suite)
+    response, ambient = (
+        np.stack([flown.truth[f"{n}_{kind}"].values for n in suite.names]) for kind in ("response", "ambient")
+    )
+    bound = np.array([channel.lower_bound for channel in suite.channels])
+    clean = np.maximum(response, bound[:, None])
+    cases = [Case(flight_id, "flight", flight, suite, values, environment, valid, response, ambient=ambient)]
+    for sigma in LEVELS:
+        seed = crc32(f"{flight_id} {sigma}".encode())
+        given = inject(clean, scales(clean, bound), sigma=sigma, seed=seed)
+        everywhere = np.ones(valid.shape, bool)
+        cases.append(Case(flight_id, f"inject {sigma:.2f}", flight, suite, given, environment, everywhere, clean))
+        given = inject(values, scales(np.where(valid, values, np.nan), bound), sigma=sigma, seed=seed + 1)
+        cases.append(
+            Case(flight_id, f"noisy {sigma:.2f}", flight, suite, given, environment, valid, values, response=clean)
+        )
+    return tuple(cases)
+
+
+def as_prepared(flown: SimulatedFlight) -> xr.Dataset:
+    """The flight on its true seconds, flagged, with the attenuation of the aethalometer's filter beside it."""
+    flight = true_grid(flown.streams, flown.truth)
+    for name, column in _attenuation(flown).items():
+        flight[name] = ("time", column)
+    return screen(flight)
+
+
+def _attenuation(flown: SimulatedFlight) -> dict[str, NDArray[np.float64]]:
+    """Attenuation at each true second, under the names ingestion gives it; missing where there was no row."""
+    stream = next(s for s in flown.streams if s.instrument == "ma200")
+    offset = json.loads(flown.truth.attrs["clock_offset_s"])[stream.key]
+    start = flown.truth["time"].values[0]
+    second = np.floor((stream.time.astype("datetime64[ns]") - start).astype(np.int64) / 1e9 - offset).astype(int)
+    inside = (second >= 0) & (second < flown.truth.sizes["time"])
+    columns = {}
+    for name in stream.columns:
+        if "_atn" in name:
+            row = np.full(flown.truth.sizes["time"], np.nan)
+            row[second[inside]] = stream.columns[name][inside]
+            columns[f"{stream.instrument}_{name}"] = row
+    return columns
+
+
+def _plan(flight_id: str) -> FlightPlan:
+    seed, number = flight_id.split("-")
+    return plan_campaign(int(seed))[int(number) - 1]

@@ -1,0 +1,111 @@
+"""Contenders side by side: one figure per flight, the mean of its seeds, and paired differences over flights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pc2dae.benchmark.paper import NAMES
+from pc2dae.benchmark.plan import YARDSTICKS
+from pc2dae.metrics import ALL, Difference, paired_difference
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# Metric → unit, digits, and what is good: "high", "low", or the value to be close to.
+METRICS: dict[str, tuple[str, int, str | float]] = {
+    "mae_improvement": ("MAE less, %", 1, "high"),
+    "snr_improvement": ("SNR, dB", 2, "high"),
+    "peak_bias": ("peak, %", 1, 0.0),
+    "missed": ("missed", 2, "low"),
+    "false": ("false", 2, "low"),
+    "edge_error": ("edge, s", 2, "low"),
+    "excess_error": ("excess, %", 1, "low"),
+    "ratio_error": ("ratio, %", 1, "low"),
+    "background_bias": ("clean air, σ", 2, 0.0),
+    "coverage_90": ("cover 90, %", 1, 90.0),
+    "coverage_90_plume": ("… plumes", 1, 90.0),
+    "coverage_90_background": ("… clean", 1, 90.0),
+    "width_90": ("width, σ", 2, "low"),
+    "crps": ("CRPS, σ", 3, "low"),
+    "pair_agreement": ("pair", 3, "low"),
+    "leakage": ("leak, σ", 2, "low"),
+    "mean_10s_change": ("10-s means, σ", 2, 1.0),
+    "ambient_error": ("ambient, σ", 2, "low"),
+    "smoothness": ("smooth, %", 1, "high"),
+    "hf_reduction": ("HF, %", 1, "high"),
+    "negatives": ("neg., %", 1, "low"),
+}
+UNFAIR = ("truth", "constant")  # methods that cannot lead, beside those tuned with the truth
+UNLED = ("smoothness", "hf_reduction", "negatives", "mean_10s_change", "width_90", "leakage")  # a constant would lead
+FEWEST = 5  # flights a lead is claimed over
+
+Key = tuple[str, str]  # method, dress
+Figures = dict[Key, NDArray[np.float64]]  # one value per flight
+
+
+def per_flight(table: pd.DataFrame, metric: str, *, family: str = ALL, channel: str = ALL) -> Figures:
+    """Each contender's figure for every flight, in one order of flights: the mean over training seeds."""
+    rows = table[(table["metric"] == metric) & (table["family"] == family) & (table["channel"] == channel)]
+    wide = rows.pivot_table(index=["method", "dress"], columns="flight", values="value", aggfunc="mean", sort=False)
+    return {(str(m), str(d)): row for (m, d), row in zip(wide.index, wide.to_numpy(np.float64), strict=True)}
+
+
+def mean_of(figures: Figures, key: Key) -> float:
+    """Mean over flights; NaN where there is none."""
+    finite = figures[key][np.isfinite(figures[key])] if key in figures else np.empty(0)
+    return float(finite.mean()) if len(finite) else np.nan
+
+
+def goodness(values: NDArray[np.float64], metric: str) -> NDArray[np.float64]:
+    """The figures so that more is better."""
+    good = METRICS[metric][2]
+    if good == "high":
+        return values
+    return -values if good == "low" else -np.abs(values - float(good))
+
+
+def leaders(figures: Figures, metric: str) -> set[Key]:
+    """Whoever leads every other fair contender over the flights, by an interval that excludes 0; ties lead together."""
+    fair = {k: goodness(v, metric) for k, v in figures.items() if _is_fair(k) and np.isfinite(v).any()}
+    if metric in UNLED or len(fair) < 2:
+        return set()
+    best = max(fair, key=lambda k: float(np.nanmean(fair[k])))
+    tied = {k for k in fair if np.allclose(fair[k], fair[best], equal_nan=True)}
+    gaps = [difference(figures, metric, best, k) for k in fair if k not in tied]
+    return tied if gaps and all(gap.is_lead and gap.mean > 0 and gap.flights >= FEWEST for gap in gaps) else set()
+
+
+def difference(figures: Figures, metric: str, first: Key, second: Key) -> Difference:
+    """How much better `first` is than `second`, flight by flight; positive is better."""
+    return paired_difference(goodness(figures[first], metric), goodness(figures[second], metric))
+
+
+def order(keys: Iterable[Key]) -> list[Key]:
+    """Yardsticks first, then the paper's networks and ours, rivals, filters, and what was tuned with the truth."""
+
+    def rank(key: Key) -> int:
+        if key[0] in YARDSTICKS:
+            return 0
+        if key[0] in ("adaptive", "lean", "wide"):
+            return 1
+        if key[0] in NAMES:
+            return 2
+        return 4 if key[1] == "oracle" else 3
+
+    return sorted(keys, key=rank)
+
+
+def label(key: Key) -> str:
+    """A contender as a table calls it."""
+    if key[1] == "oracle":
+        return f"{key[0]} †"
+    dress = {"plain": "", "clip": ", clipped"}.get(key[1], f", {key[1]}")
+    return f"{NAMES.get(key[0], key[0])}{dress}"
+
+
+def _is_fair(key: Key) -> bool:
+    return key[0] not in UNFAIR and key[1] != "oracle"

@@ -1,0 +1,112 @@
+"""From a contender to the denoiser that it is, trained here if need be."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+import xarray as xr
+
+from pc2dae.atomic import write_text
+from pc2dae.benchmark.cases import FAMILIES, Case, training_flights
+from pc2dae.benchmark.plan import Contender
+from pc2dae.emit import Array, Denoiser, Estimate, Job, Mask
+from pc2dae.filters import FILTERS
+from pc2dae.filters.catalogue import clipped, oracle
+from pc2dae.flight.schema import suite_of
+from pc2dae.models import load_model
+from pc2dae.suite import Suite
+
+COST = "cost.json"  # beside a checkpoint: parameters, processor seconds
+
+
+@dataclass(frozen=True)
+class Truth:
+    """The yardstick nobody can beat."""
+
+    response: Array
+    name: str = "truth"
+    latency_s: float = 0.0
+
+    def prepare(self, flight: xr.Dataset, suite: Suite) -> Job:
+        """The answer, at or above the bound."""
+        answer = np.maximum(self.response, np.array([[channel.lower_bound] for channel in suite.channels]))
+
+        def job(values: Array, environment: Array, valid: Mask) -> Estimate:
+            return Estimate(answer, answer)
+
+        return job
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a denoiser cost before it flew; NaN where it is not known or does not apply."""
+
+    parameters: float = np.nan
+    training_s: float = np.nan
+
+
+def denoiser_of(contender: Contender, case: Case, checkpoint: Path | None) -> Denoiser | None:
+    """The contender's denoiser for a case; None where it cannot exist there: no truth, another suite."""
+    if contender.method == "truth":
+        answer = case.truth if case.response is None else case.response
+        return None if answer is None or case.noise == "pair" else Truth(answer)
+    if contender.dress == "oracle":
+        return (
+            None
+            if case.truth is None or case.noise == "pair"
+            else clipped(oracle(contender.method, case.truth.astype(np.float64)))
+        )
+    if contender.method in FILTERS:
+        return clipped(FILTERS[contender.method]) if contender.dress == "clip" else FILTERS[contender.method]
+    if checkpoint is not None:
+        return _loaded(str(checkpoint))
+    shipped = _loaded(contender.method)
+    trained: Suite | None = getattr(shipped, "suite", None)
+    return shipped if trained is None or set(case.suite.names) <= set(trained.names) else None
+
+
+def cost_of(contender: Contender, checkpoint: Path | None) -> Cost:
+    """Parameters and processor seconds of training."""
+    if contender.method in FILTERS or contender.method == "truth":
+        return Cost()
+    if checkpoint is not None:
+        return Cost(**json.loads((checkpoint / COST).read_text(encoding="utf-8")))
+    card = json.loads((files("pc2dae.weights") / f"{contender.method}.card.json").read_text(encoding="utf-8"))
+    return Cost(card.get("parameters", np.nan), card.get("training_s", np.nan))
+
+
+@lru_cache(maxsize=4)
+def _loaded(source: str) -> Denoiser:
+    return load_model(source)
+
+
+def train_contender(contender: Contender, folder: Path) -> None:
+    """Train a contender on its share of the training campaigns; one that is trained already stays."""
+    if not (folder / COST).exists():
+        flights, _ = zip(*training_flights(contender.campaigns), strict=True)
+        train_on(list(flights), suite_of(flights[0]).only(FAMILIES), contender, folder)
+
+
+def train_on(flights: Sequence[xr.Dataset], suite: Suite, contender: Contender, folder: Path) -> None:
+    """Train a contender's network on flights, objective `paper`, as the paper did; then note what it cost."""
+    from pc2dae.training.checkpoint import load_checkpoint
+    from pc2dae.training.run import Plan, settings_for, train
+    from pc2dae.windows.slicing import record_of
+
+    records = [record_of(flight, suite) for flight in flights]
+    settings = replace(settings_for(contender.network.partition("-")[0]), seed=contender.seed)
+    if contender.steps:
+        settings = replace(settings, steps=contender.steps)
+    begun = time.process_time()
+    train(records, suite, Plan(network=contender.network, settings=settings), folder=folder)
+    spent = time.process_time() - begun
+    network, _ = load_checkpoint(folder)
+    count = sum(p.numel() for p in network.parameters() if p.requires_grad)
+    write_text(folder / COST, json.dumps({"parameters": count, "training_s": spent}) + "\n")

@@ -1,0 +1,114 @@
+"""Tables 5 to 7: scarcity, ablation and real data; and all tables in their order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pc2dae.benchmark import tables
+from pc2dae.benchmark.compare import METRICS, label, mean_of, order, per_flight
+from pc2dae.benchmark.paper import NAMES
+from pc2dae.benchmark.plan import AMOUNTS
+from pc2dae.benchmark.sheet import Cell, Sheet
+from pc2dae.benchmark.tables import BLIND, CONSTANT, ORACLE, flights_in, gap
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# kind of real data → title, how to read it
+REAL = {
+    "konza": ("Konza: drone flights through prescribed-burn smoke", f"No truth: blind metrics. {CONSTANT}"),
+    "li840a": (
+        "LI-840A: analyser A in, B as reference",
+        "B is as noisy as A and never an input: with equal noises the best possible gain is 3.01 dB.",
+    ),
+    "ae51": ("AE51 black carbon in a car", f"No truth: blind metrics. {CONSTANT}"),
+    "stap": ("STAP absorption below a balloon", f"No truth: blind metrics. {CONSTANT}"),
+}
+
+
+def all_sheets(results: pd.DataFrame) -> list[Sheet]:
+    """Tables 1 to 7, as far as their part was run."""
+    simulated = results[results["part"] == "simulated"]
+    flown = simulated[simulated["noise"] == "flight"]
+    sheets: list[Sheet] = []
+    if len(flown):
+        sheets += [tables.main_sheet(flown), *tables.family_sheets(flown), *tables.injection_sheets(simulated)]
+        sheets += [tables.truth_sheet(flown), tables.truth_family_sheet(flown), *tables.difference_sheets(flown)]
+    for part, make in (("scarcity", scarcity_sheet), ("ablation", ablation_sheet)):
+        rows = results[(results["part"] == part) & (results["noise"] == "flight")]
+        if len(rows):
+            sheets.append(make(rows))
+    real = results[results["part"] == "real"]
+    return sheets + (real_sheets(real) if len(real) else [])
+
+
+def scarcity_sheet(rows: pd.DataFrame) -> Sheet:
+    """Table 5: how much data each network needs."""
+    cells = []
+    for method in dict.fromkeys(rows["method"]):
+        for metric in ("mae_improvement", "snr_improvement", "smoothness"):
+            row = [Cell(NAMES.get(method, method)), Cell(METRICS[metric][0])]
+            for amount in AMOUNTS:
+                part = rows[(rows["campaigns"] == amount) & (rows["method"] == method)]
+                row.append(Cell(mean_of(per_flight(part, metric), (method, "plain")) if len(part) else None))
+            cells.append(row)
+    columns = ["method", "metric", *(f"{amount:g} campaigns" for amount in AMOUNTS)]
+    note = f"One campaign is 7,894 samples; the same number of steps for all; {flights_in(rows)} held-out flights."
+    return Sheet("Table 5. Scarcity: what more data would bring", columns, cells, note)
+
+
+def ablation_sheet(rows: pd.DataFrame) -> Sheet:
+    """Table 6: which part of lean does the work, and which explanation of lean's lead over wide survives."""
+    shown = (*BLIND, "mae_improvement", "snr_improvement", "background_bias")
+    figures = {metric: per_flight(rows, metric) for metric in shown}
+    cells = []
+    for key in figures["smoothness"]:
+        base = ("wide" if key[0].startswith("wide") else "lean", "plain")
+        row = [Cell(key[0]), *(Cell(mean_of(figures[m], key), digits=METRICS[m][1]) for m in shown)]
+        gaps = [gap(figures[m], m, key, base) if key != base else Cell() for m in ("mae_improvement", "smoothness")]
+        cells.append([*row, *gaps])
+    columns = ["network", *(METRICS[m][0] for m in shown), "MAE better than its base by", "smoother by"]
+    note = (
+        "lean-as-wide: lean's size with wide's loss weights, softplus and dropout; wide-as-lean the reverse. "
+        "Last columns: paired over flights, bold where the 95 % interval excludes 0."
+    )
+    return Sheet("Table 6. Ablation", columns, cells, note)
+
+
+def real_sheets(real: pd.DataFrame) -> list[Sheet]:
+    """Table 7: measurements nobody here made, each kind by itself."""
+    kinds = real["flight"].str.split(" ").str[0]
+    sheets = []
+    for kind in dict.fromkeys(kinds):
+        rows = real[kinds == kind]
+        if kind == "goamazon":
+            sheets += [_aircraft_sheet(rows, channel) for channel in ("co", "nox")]
+            continue
+        against = ("mae_improvement", "snr_improvement")
+        shown = [m for m in (*against, *BLIND, "mean_10s_change") if (rows["metric"] == m).any()]
+        figures = {m: per_flight(rows, m) for m in shown}
+        cells = [
+            [Cell(label(key)), *(Cell(mean_of(figures[m], key), digits=METRICS[m][1]) for m in shown)]
+            for key in order(figures["smoothness"])
+        ]
+        title, note = REAL[kind]
+        columns = ["method", *(METRICS[m][0] for m in shown)]
+        sheets.append(Sheet(f"Table 7. {title}", columns, cells, f"{note} Records scored: {flights_in(rows)}."))
+    return sheets
+
+
+def _aircraft_sheet(rows: pd.DataFrame, channel: str) -> Sheet:
+    """One species of the aircraft with injected noise: MAE and SNR per flight and σ."""
+    columns, shown = ["method"], []
+    for flight in dict.fromkeys(rows["flight"]):
+        for noise in dict.fromkeys(rows["noise"]):
+            part = rows[(rows["flight"] == flight) & (rows["noise"] == noise)]
+            for metric in ("mae_improvement", "snr_improvement"):
+                columns.append(f"{METRICS[metric][0]} (flight {flight.split('_')[-1]}, σ {noise.split()[1]})")
+                shown.append((metric, per_flight(part, metric, family="gas", channel=channel)))
+    cells = [
+        [Cell(label(key)), *(Cell(mean_of(values, key), digits=METRICS[m][1]) for m, values in shown)]
+        for key in order(shown[0][1])
+    ]
+    note = f"Reference-grade record plus noise; σ in units of P98 − P2. {ORACLE}"
+    return Sheet(f"Table 7. GoAmazon {channel.upper()} with injected noise", columns, cells, note)

@@ -1,0 +1,141 @@
+"""Who competes on what: the plan of a benchmark, and each contender by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from importlib.resources import files
+from typing import Any
+
+from pc2dae.errors import ModelError, nearest
+from pc2dae.filters import FILTERS
+from pc2dae.models import SHIPPED
+
+PARTS = ("simulated", "scarcity", "ablation", "real")
+YARDSTICKS = ("constant", "raw", "clip", "truth")  # in every table, whatever was asked for
+TUNABLE = ("ma5", "savgol", "wavelet", "kalman", "rts", "whittaker", "bayesshrink", "matern", "tv", "ona")
+RIVALS = ("lstm-ae", "unet", "transformer", "cbdae", "despawn")
+DRESSES = ("plain", "softplus", "softplus+tv")
+AMOUNTS = (0.125, 0.25, 0.5, 1.0, 10.0)  # campaigns of training data
+ABLATIONS = (
+    "lean-no-softplus", "lean-no-smoothing", "lean-no-attention", "lean-no-environment", "lean-no-variation",
+    "lean-as-wide", "wide-as-lean",
+)  # fmt: skip
+CLASSICAL = tuple(name for name in FILTERS if name not in YARDSTICKS)
+
+
+@dataclass(frozen=True)
+class Contender:
+    """One method as it is run: in which dress, trained with which seed on how much."""
+
+    method: str
+    dress: str = "plain"
+    seed: int = 0
+    campaigns: float = 0.0  # of training data; 0 where nothing is learned here
+    steps: int = 0  # of training; 0: the network's own
+
+    @property
+    def network(self) -> str:
+        """What `pc2dae train --variant` calls it."""
+        return self.method if self.dress == "plain" else f"{self.method}+{self.dress}"
+
+    @property
+    def is_trained(self) -> bool:
+        """Whether it learns from the training campaign, rather than being a filter or shipped."""
+        return self.campaigns > 0
+
+    @property
+    def key(self) -> str:
+        """A file name of its own."""
+        learned = f"-seed{self.seed}-x{self.campaigns:g}-{self.steps or 'own'}" if self.is_trained else ""
+        return f"{self.network}{learned}"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How large a benchmark is."""
+
+    methods: tuple[str, ...]
+    parts: tuple[str, ...] = PARTS
+    flights: int = 20  # simulated, held out
+    seeds: int = 3
+    steps: int = 0  # of training; 0: each network's own
+    use_shipped: bool = False  # lean and wide as they ship, rather than trained here
+
+
+_NETWORKS = tuple(f"{rival}{'' if dress == 'plain' else '+' + dress}" for rival in RIVALS for dress in DRESSES)
+GROUPS: dict[str, tuple[str, ...]] = {
+    "classical": CLASSICAL,
+    "oracle": tuple(f"{name}+oracle" for name in TUNABLE),
+    "neural": _NETWORKS,
+    "shipped": SHIPPED,
+}
+FULL = Plan(methods=("classical", "oracle", "shipped", "neural"))
+QUICK = Plan(methods=("classical", "oracle", "shipped"), parts=("simulated", "real"), flights=5, seeds=1, steps=150,
+             use_shipped=True)  # fmt: skip
+
+
+def plan_of(base: Plan, *, methods: Iterable[str] = (), parts: Iterable[str] = (), **sizes: Any) -> Plan:
+    """`base` with what was asked for in its place; every name is checked before anything runs."""
+    for part in (parts := tuple(parts)):
+        if part not in PARTS:
+            raise ModelError(f"the benchmark has no part '{part}'", hint=nearest(part, PARTS))
+    chosen = replace(base, parts=parts or base.parts, methods=tuple(methods) or base.methods,
+                     **{key: value for key, value in sizes.items() if value is not None})  # fmt: skip
+    known = {*GROUPS, *CLASSICAL, *YARDSTICKS, *SHIPPED, *_NETWORKS, *GROUPS["oracle"], *_CLIPPED}
+    for name in chosen.methods:
+        if name not in known:
+            raise ModelError(f"the benchmark has no method '{name}'", hint=nearest(name, known))
+    return chosen
+
+
+_CLIPPED = tuple(f"{name}+clip" for name in CLASSICAL)
+
+
+def missing(plan: Plan) -> list[str]:
+    """Shipped models that were asked for and have no weights yet."""
+    return [name for name in _names(plan) if name in SHIPPED and not _is_trainable(name) and not is_shipped(name)]
+
+
+def is_shipped(name: str) -> bool:
+    """Whether the package holds weights of that name."""
+    return (files("pc2dae.weights") / f"{name}.onnx").is_file()
+
+
+def contenders(plan: Plan) -> list[Contender]:
+    """Everyone who flies the held-out flights, yardsticks first; each filter plain and clipped."""
+    found = [Contender(name) for name in YARDSTICKS]
+    for name in _names(plan):
+        method, _, dress = name.partition("+")
+        if name in CLASSICAL:
+            found += [Contender(name), Contender(name, "clip")]
+        elif method in FILTERS:
+            found.append(Contender(method, dress))
+        elif is_shipped(name) and (plan.use_shipped or not _is_trainable(name)):
+            found.append(Contender(name))
+        elif _is_trainable(name):
+            found += [Contender(method, dress or "plain", seed, 1.0, plan.steps) for seed in range(plan.seeds)]
+    return list(dict.fromkeys(found))
+
+
+def scarcity(plan: Plan) -> list[Contender]:
+    """Lean, wide and the plain rivals on an eighth of a campaign up to ten."""
+    asked = [name for name in ("lean", "wide", *RIVALS) if name in _names(plan)]
+    return [Contender(name, "plain", seed, amount, plan.steps)
+            for name in asked for amount in AMOUNTS for seed in range(plan.seeds)]  # fmt: skip
+
+
+def ablation(plan: Plan) -> list[Contender]:
+    """Lean with a part taken away; lean and wide with each other's loss weights, softplus and dropout."""
+    names = ("lean", "wide", *ABLATIONS)
+    return [Contender(name, "plain", seed, 1.0, plan.steps) for name in names for seed in range(plan.seeds)]
+
+
+def _is_trainable(name: str) -> bool:
+    return name != "adaptive" and name.partition("+")[0] not in FILTERS
+
+
+def _names(plan: Plan) -> Iterator[str]:
+    for name in dict.fromkeys(n for asked in plan.methods for n in GROUPS.get(asked, (asked,))):
+        if name not in YARDSTICKS:
+            yield name

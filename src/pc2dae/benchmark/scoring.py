@@ -1,0 +1,94 @@
+"""One contender on one record: every metric as tidy rows."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pc2dae.benchmark.cases import Case
+from pc2dae.benchmark.denoisers import cost_of, denoiser_of
+from pc2dae.benchmark.plan import Contender
+from pc2dae.emit import Array, Estimate, Job, Mask
+from pc2dae.filters import FILTERS
+from pc2dae.metrics import leakage_scores, pair_scores, score, with_means
+from pc2dae.metrics.blind import negatives, smoothness
+from pc2dae.metrics.reference import mae_improvement, snr_improvement
+from pc2dae.noise import noise_level
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+WINDOW = 128  # samples that the time of a run is given for
+COLUMNS = ("part", "method", "dress", "family", "channel", "flight", "noise", "seed", "campaigns", "metric", "value",
+           "parameters", "training_s", "inference_ms")  # fmt: skip
+
+
+def score_contender(contender: Contender, case: Case, *, part: str, checkpoint: Path | None = None) -> pd.DataFrame:
+    """The rows of one contender on one case; none where it cannot run there."""
+    import pandas as pd
+
+    denoiser = denoiser_of(contender, case, checkpoint)
+    if denoiser is None:
+        return pd.DataFrame(columns=list(COLUMNS))
+    job = denoiser.prepare(case.flight, case.suite)
+    begun = time.process_time()
+    estimate = job(case.values, case.environment, case.valid)
+    spent = time.process_time() - begun
+    table = _flown(estimate, case) if case.noise in ("flight", "record") else _against(estimate, case)
+    if case.noise == "flight" and contender.dress != "oracle" and contender.method != "truth":
+        table = pd.concat([table, *_probed(contender, job, estimate, case)], ignore_index=True)
+    cost = cost_of(contender, checkpoint)
+    table = table.assign(
+        part=part, method=contender.method, dress=contender.dress, flight=case.flight_id, noise=case.noise,
+        seed=contender.seed, campaigns=contender.campaigns, parameters=float(cost.parameters),
+        training_s=float(cost.training_s), inference_ms=1000.0 * spent * WINDOW / case.values.shape[1],
+    )  # fmt: skip
+    return table[list(COLUMNS)]
+
+
+def _flown(estimate: Estimate, case: Case) -> pd.DataFrame:
+    """Blind metrics, and those against the truth where it is known."""
+    import pandas as pd
+
+    table = score(estimate, case.values, case.valid, case.suite, truth=case.truth)
+    if case.ambient is None:
+        return table
+    sigma = noise_level(case.values, case.valid).sigma
+    error = np.abs(estimate.value - case.ambient) / np.where(sigma > 0, sigma, np.nan)[:, None]
+    means = [float(row[np.isfinite(row)].mean()) if np.isfinite(row).any() else np.nan for row in error]
+    rows = [(n, case.suite.family_of(n), "ambient_error", m) for n, m in zip(case.suite.names, means, strict=True)]
+    return pd.concat([table, with_means(rows)], ignore_index=True)
+
+
+def _against(estimate: Estimate, case: Case) -> pd.DataFrame:
+    """What the paper's injection table has: error against the reference, and what became of the sign."""
+    truth = case.truth if case.truth is not None else np.full(case.values.shape, np.nan)
+    seen = case.valid & np.isfinite(case.values)
+    columns = {
+        "mae_improvement": mae_improvement(estimate.value, case.values, truth, seen),
+        "snr_improvement": snr_improvement(estimate.value, case.values, truth, seen),
+        "negatives": negatives(estimate.value, seen),
+        "smoothness": smoothness(estimate.value, case.values, seen),
+    }
+    names = case.suite.names
+    rows = [
+        (n, case.suite.family_of(n), m, float(v)) for m, x in columns.items() for n, v in zip(names, x, strict=True)
+    ]
+    return with_means(rows)
+
+
+def _probed(contender: Contender, job: Job, estimate: Estimate, case: Case) -> list[pd.DataFrame]:
+    """What needs further runs: a duplicate withheld, a plume put into one channel (the last of each family)."""
+    arrays = (case.values, case.environment, case.valid, case.suite)
+    if contender.method not in FILTERS:
+        asked = [family.channel[-1].name for family in case.suite.family]
+        return [pair_scores(job, *arrays), leakage_scores(job, *arrays, channels=asked)]
+
+    def alone(values: Array, environment: Array, valid: Mask) -> Estimate:
+        return estimate  # a filter treats each channel by itself
+
+    still = [(n, case.suite.family_of(n), "leakage", 0.0) for n in case.suite.names]
+    return [pair_scores(alone, *arrays), with_means(still)]

@@ -1,0 +1,180 @@
+"""The work of a benchmark in small units: each writes one file, so a run that was cut short goes on where it was."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from dataclasses import dataclass
+from functools import partial
+from hashlib import sha256
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pc2dae.atomic import replacing
+from pc2dae.benchmark.plan import Contender, Plan, ablation, contenders, scarcity
+from pc2dae.filters import FILTERS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Report = Callable[[str, int, int], None]  # what was done last, units done, units in all
+RESULTS = "results.parquet"
+_HELD_OUT = "held-out"  # the set that simulated flights belong to
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One contender on one flight, scored for one part of the benchmark."""
+
+    part: str
+    contender: Contender
+    source: str  # a set of real data, or the held-out simulated flights
+    flight: str
+
+    def piece(self, out: Path) -> Path:
+        """The file that holds its rows."""
+        place = "".join(c if c.isalnum() or c in "-_." else "_" for c in f"{self.source}_{self.flight}")
+        return out / "pieces" / place / f"{self.contender.key}{_edition(self.contender)}.parquet"
+
+    def checkpoint(self, out: Path) -> Path | None:
+        """Where its network is trained, if it is trained here."""
+        if not self.contender.is_trained:
+            return None
+        place = "" if self.source == _HELD_OUT else f"-{self.source}-{Path(self.flight).stem}"
+        return out / "models" / f"{self.contender.key}{place}"
+
+
+def run(
+    plan: Plan, out: Path, *, data: Path | None = None, workers: int = 2, report: Report | None = None
+) -> pd.DataFrame:
+    """Train and score whatever is not done yet; return the tidy table, which is also written to `out`.
+
+    `data` is the folder of real measurements; with `workers` 0 everything runs in this process.
+    """
+    units = units_of(plan, data)
+    models = {unit.checkpoint(out): unit for unit in units if unit.checkpoint(out) is not None}
+    jobs = [(f"training {u.contender.key}", partial(_train, u, out, data))
+            for folder, u in models.items() if folder is not None and not (folder / "cost.json").exists()]  # fmt: skip
+    pieces = {unit.piece(out): unit for unit in units}
+    scoring = [(f"{u.contender.network} on {u.flight}", partial(_score, u, out, data))
+               for piece, u in pieces.items() if not piece.exists()]  # fmt: skip
+    told = _Told(report, len(models) + len(pieces), len(models) - len(jobs) + len(pieces) - len(scoring))
+    for stage in (jobs, scoring):  # a network is scored after it is trained
+        for name in _each(stage, workers):
+            told.of(name)
+    return _gather(units, out)
+
+
+def units_of(plan: Plan, data: Path | None) -> list[Unit]:
+    """Everything a plan asks for, flight by flight, so that a process makes a flight once for all contenders."""
+    from pc2dae.benchmark.cases import held_out
+    from pc2dae.benchmark.real import has_training, present
+
+    asked = {"simulated": contenders, "scarcity": scarcity, "ablation": ablation}
+    units = [
+        Unit(part, contender, _HELD_OUT, flight)
+        for flight in held_out(plan.flights)
+        for part, who in asked.items()
+        if part in plan.parts
+        for contender in who(plan)
+    ]
+    if "real" in plan.parts:
+        units += [
+            Unit("real", contender, name, file)
+            for name, file in present(data)
+            for contender in _for_real(plan)
+            if has_training(name) or not contender.is_trained
+        ]
+    return units
+
+
+def _for_real(plan: Plan) -> Iterator[Contender]:
+    """Filters and any-suite models as they are; networks for one suite are trained on the other files of the kind."""
+    for contender in contenders(plan):
+        if contender.method in ("lean", "wide") and not contender.is_trained:
+            yield Contender(contender.method, campaigns=1.0, steps=plan.steps)
+        elif not contender.is_trained or contender.dress == "plain":
+            yield contender
+
+
+def _train(unit: Unit, out: Path, data: Path | None) -> None:
+    from pc2dae.benchmark.denoisers import train_contender, train_on
+    from pc2dae.benchmark.real import training_of
+
+    folder = unit.checkpoint(out)
+    if folder is None:
+        return
+    if unit.source == _HELD_OUT or data is None:
+        train_contender(unit.contender, folder)
+    else:
+        flights, suite = training_of(data, unit.source, unit.flight)
+        train_on(flights, suite, unit.contender, folder)
+
+
+def _score(unit: Unit, out: Path, data: Path | None) -> None:
+    import pandas as pd
+
+    from pc2dae.benchmark.cases import simulated_cases
+    from pc2dae.benchmark.real import real_cases
+    from pc2dae.benchmark.scoring import score_contender
+
+    held_out = unit.source == _HELD_OUT or data is None
+    cases = simulated_cases(unit.flight) if held_out else real_cases(Path(data or ""), unit.source, unit.flight)
+    tables = [score_contender(unit.contender, c, part=unit.part, checkpoint=unit.checkpoint(out)) for c in cases]
+    some = [table for table in tables if len(table)] or tables[:1]
+    with replacing(unit.piece(out)) as temporary:
+        pd.concat(some, ignore_index=True).to_parquet(temporary, index=False)
+
+
+def _gather(units: Sequence[Unit], out: Path) -> pd.DataFrame:
+    """All pieces as one table, each under the part it was asked for."""
+    import pandas as pd
+
+    tables = [pd.read_parquet(unit.piece(out)).assign(part=unit.part) for unit in units]
+    table = pd.concat([t for t in tables if len(t)], ignore_index=True)
+    with replacing(out / RESULTS) as temporary:
+        table.to_parquet(temporary, index=False)
+    return table
+
+
+def _each(jobs: Sequence[tuple[str, Callable[[], None]]], workers: int) -> Iterator[str]:
+    """Run the jobs, giving the name of each as it is done."""
+    if workers < 1 or len(jobs) < 2:
+        for name, job in jobs:
+            job()
+            yield name
+        return
+    os.environ["OMP_NUM_THREADS"] = "1"  # inherited: more threads than cores only wait for each other
+    with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
+        names = {pool.submit(job): name for name, job in jobs}
+        try:
+            while names:
+                for future in wait(names, return_when=FIRST_COMPLETED).done:
+                    future.result()
+                    yield names.pop(future)
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _edition(contender: Contender) -> str:
+    """Which weights a shipped model had: new ones are scored again."""
+    if contender.is_trained or contender.method in FILTERS or contender.method == "truth":
+        return ""
+    return "-" + sha256((files("pc2dae.weights") / f"{contender.method}.onnx").read_bytes()).hexdigest()[:12]
+
+
+@dataclass
+class _Told:
+    """Counts what is done for whoever is watching."""
+
+    report: Report | None
+    total: int
+    done: int
+
+    def of(self, name: str) -> None:
+        self.done += 1
+        if self.report is not None:
+            self.report(name, self.done, self.total)

@@ -1,0 +1,69 @@
+"""The tables as files: Markdown to read, JSON to compute with, and a plot of what more data would bring."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Sequence
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pc2dae.atomic import replacing, write_text
+from pc2dae.benchmark.cases import FIRST_HELD_OUT, FIRST_TRAINING
+from pc2dae.benchmark.compare import METRICS, mean_of, per_flight
+from pc2dae.benchmark.paper import NAMES
+from pc2dae.benchmark.plan import Plan
+from pc2dae.benchmark.sheet import Sheet
+from pc2dae.flight.schema import timestamp
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MARKDOWN, JSON, PLOT = "tables.md", "tables.json", "scarcity.png"
+
+
+def write_tables(sheets: Sequence[Sheet], out: Path, plan: Plan, results: pd.DataFrame) -> None:
+    """Write DIR/tables.md and DIR/tables.json, and DIR/scarcity.png where that part was run."""
+    facts = {
+        "date": timestamp(),
+        "pc2dae": version("pc2dae"),
+        "python": platform.python_version(),
+        "held_out_campaigns_from_seed": FIRST_HELD_OUT,
+        "training_campaigns_from_seed": FIRST_TRAINING,
+        "plan": asdict(plan),
+    }
+    tables = {"facts": facts, "tables": [sheet.as_json() for sheet in sheets]}
+    write_text(out / JSON, json.dumps(tables, indent=1, ensure_ascii=False) + "\n")
+    trained = "lean and wide as shipped" if plan.use_shipped else f"{plan.seeds} training seeds"
+    head = (
+        f"# Benchmark\n\n{facts['date']}, pc2dae {facts['pc2dae']}, Python {facts['python']}. "
+        f"Parts run: {', '.join(plan.parts)}. {plan.flights} held-out simulated flights (campaigns of seed "
+        f"{FIRST_HELD_OUT} on); training campaign of seed {FIRST_TRAINING}, {trained}.\n"
+    )
+    write_text(out / MARKDOWN, "\n".join([head, *(sheet.markdown() for sheet in sheets)]))
+    scarce = results[(results["part"] == "scarcity") & (results["noise"] == "flight")]
+    if len(scarce):
+        plot_scarcity(scarce, out / PLOT)
+
+
+def plot_scarcity(rows: pd.DataFrame, path: Path) -> None:
+    """Error against the truth over the amount of training data, one line per network, mean of flights and seeds."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8, 4), layout="constrained")
+    FigureCanvasAgg(figure)
+    markers = "osD^vPX"
+    for axes, metric in zip(figure.subplots(1, 2), ("mae_improvement", "smoothness"), strict=True):
+        for i, method in enumerate(dict.fromkeys(rows["method"])):
+            own = rows[rows["method"] == method]
+            amounts = sorted(own["campaigns"].unique())
+            means = [mean_of(per_flight(own[own["campaigns"] == a], metric), (method, "plain")) for a in amounts]
+            axes.plot(amounts, means, marker=markers[i % len(markers)], label=NAMES.get(method, method))
+        axes.set(xscale="log", xlabel="training data [campaigns of 7,894 samples]", ylabel=METRICS[metric][0])
+        axes.axhline(0.0, color="0.7", linewidth=0.8)
+    figure.axes[0].legend(frameon=False, fontsize="small")
+    with replacing(path) as temporary:
+        figure.savefig(temporary, dpi=130)

@@ -1,0 +1,79 @@
+"""`pc2dae benchmark`: every method on flights nobody learned from, in the paper's tables and in honest ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from pc2dae.cli.app import app
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from pc2dae.benchmark import Plan
+
+
+@app.command()
+def benchmark(
+    out: Path = typer.Option(..., "-o", "--out", metavar="DIR", help="Results; the same command goes on where it was."),
+    quick: bool = typer.Option(False, "--quick", help="5 flights, shipped weights, short training: under 3 minutes."),
+    methods: str | None = typer.Option(None, help="Comma-separated: classical, oracle, neural, shipped, or any name."),
+    parts: str | None = typer.Option(None, help="Comma-separated: simulated, scarcity, ablation, real."),
+    flights: int | None = typer.Option(None, min=1, help="Held-out simulated flights (20; quick: 5)."),
+    seeds: int | None = typer.Option(None, min=1, help="Training seeds (3; quick: 1)."),
+    steps: int | None = typer.Option(None, min=1, help="Training steps (each network's own; quick: 150)."),
+    shipped: bool = typer.Option(False, "--shipped", help="Lean and wide as they ship, not trained anew."),
+    data: Path | None = typer.Option(None, help="Folder of real measurements (default: ../shared/data)."),
+    workers: int = typer.Option(2, min=1, help="Processes."),
+    as_json: bool = typer.Option(False, "--json", help="Print the tables as JSON."),
+) -> None:
+    """Score every method on held-out flights, with the truth, with injected noise and on real records.
+
+    Example: pc2dae benchmark --quick -o benchmark
+    """
+    from rich.console import Console
+
+    from pc2dae.benchmark import FULL, QUICK, all_sheets, plan_of
+    from pc2dae.benchmark.plan import missing
+    from pc2dae.benchmark.real import shared_data
+    from pc2dae.benchmark.write import write_tables
+
+    names, chosen = (tuple(t.split(",")) if t else () for t in (methods, parts))
+    plan = plan_of(QUICK if quick else FULL, methods=names, parts=chosen, flights=flights, seeds=seeds, steps=steps,
+                   use_shipped=True if shipped else None)  # fmt: skip
+    folder = data if data is not None else shared_data()
+    told = Console(stderr=True)
+    for name in missing(plan):
+        told.print(f"'{name}' has no weights in this installation: left out")
+    if "real" in plan.parts and folder is None:
+        told.print("no real measurements beside the project: table 7 is left out")
+    results = _watched(plan, out, folder, workers)
+    sheets = all_sheets(results)
+    write_tables(sheets, out, plan, results)
+    if as_json:
+        typer.echo((out / "tables.json").read_text(encoding="utf-8"))
+        return
+    console = Console()
+    for sheet in sheets:
+        console.print(sheet.rich())
+    typer.echo(f"written: {out}/results.parquet, tables.md, tables.json")
+    typer.echo(f"next: pc2dae report {out} -o {out}/report.html")
+
+
+def _watched(plan: Plan, out: Path, data: Path | None, workers: int) -> pd.DataFrame:
+    """The results, progress and time left shown meanwhile."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from pc2dae.benchmark import run
+
+    columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.description}"))
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("starting", total=None)
+
+        def report(name: str, done: int, total: int) -> None:
+            progress.update(task, description=name, completed=done, total=total)
+
+        return run(plan, out, data=data, workers=workers, report=report)
