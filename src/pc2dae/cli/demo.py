@@ -12,7 +12,7 @@ from pc2dae.cli.app import app
 if TYPE_CHECKING:
     import pandas as pd
 
-_FLIGHTS, _MINUTES, _SEED = 2, 10, 5  # long enough for several plumes, short enough for a minute in all
+_FLIGHTS, _MINUTES, _SEED = 2, 10, 1  # long enough for several plumes, short enough for a minute in all
 _RIVALS = (
     "bayesshrink",
     "rts",
@@ -57,7 +57,7 @@ def demo(
     _run("denoise", flight, "-o", clean)
     scores = _score(campaign)
     _show(scores)
-    _report(clean, campaign / "flight_001.truth.nc", scores[scores["flight"] == "flight_001"], out)
+    _report(clean, campaign / "flight_001.truth.nc", scores, out)
     typer.echo(f"\nmade in {time.perf_counter() - begun:.0f} s")
     for path, what in (
         (out / "report.html", "the page: open it in a browser"),
@@ -113,7 +113,8 @@ def _show(scores: pd.DataFrame) -> None:
     means = scores[(scores["channel"] == "all") & (scores["family"] == "all")]
     wide = means.pivot_table(index="method", columns="metric", values="value")
     title = f"against the truth: mean of families over {scores['flight'].nunique()} flights"
-    table = Table("method", title=f"\n{title}", title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    table = Table(title=f"\n{title}", title_justify="left", box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("method", no_wrap=True, min_width=11)
     for words in _COLUMNS.values():
         table.add_column(words, justify="right", no_wrap=True)
     for method in scores["method"].unique():
@@ -134,6 +135,5 @@ def _report(clean: Path, truth: Path, scores: pd.DataFrame, out: Path) -> None:
     flight = read_flight(clean)
     with replacing(out / "scores.csv") as temporary:
         scores.to_csv(temporary, index=False)
-    first = scores["method"] == flight.attrs["pc2dae_model"]
-    ordered = scores.loc[[*scores.index[first], *scores.index[~first]]].drop(columns="flight")
-    report(flight, out / "report.html", truth=read_netcdf(truth), scores=ordered)
+    own = scores[scores["flight"] == clean.stem.replace("clean", "flight")].drop(columns="flight")
+    report(flight, out / "report.html", truth=read_netcdf(truth), scores=own)

@@ -48,22 +48,22 @@ def channel_figure(
     raw = flight[f"{name}_raw" if denoised else name].values.astype(np.float64)
     value = flight[name].values.astype(np.float64)
     data = [*_flag_traces(time, flight[f"qc_{name}"].values), _encounter_trace(encounters, units(channel.units))]
-    data.append(line(time, raw, "raw", yaxis="y2", hovertemplate="%{y:.4~g}"))
+    data.append(line(time, raw, "raw", yaxis="y2", hovertemplate="%{y:,.4~r}"))
     if denoised and f"{name}_uncertainty" in flight:
         reach = COVERAGE_90 * flight[f"{name}_uncertainty"].values.astype(np.float64)
         low = np.maximum(value - reach, channel.lower_bound)
-        data.append(line(time, low, "edge", yaxis="y2", name="5 %", hovertemplate="%{y:.4~g}"))
+        data.append(line(time, low, "edge", yaxis="y2", name="5 %", hovertemplate="%{y:,.4~r}"))
         data.append(
-            line(time, value + reach, "band", yaxis="y2", name="95 %", fill="tonexty", hovertemplate="%{y:.4~g}")
+            line(time, value + reach, "band", yaxis="y2", name="95 %", fill="tonexty", hovertemplate="%{y:,.4~r}")
         )
     if truth is not None:
-        data.append(line(time, truth, "truth", yaxis="y2", hovertemplate="%{y:.4~g}"))
+        data.append(line(time, truth, "truth", yaxis="y2", hovertemplate="%{y:,.4~r}"))
     if denoised:
         free = flight[f"{name}_unbounded"].values.astype(np.float64) if f"{name}_unbounded" in flight else value
         under = np.where(free < channel.lower_bound, free, np.nan)
         if np.isfinite(under).any():
-            data.append(line(time, under, "unbounded", yaxis="y2", name="before the bound", hovertemplate="%{y:.4~g}"))
-        data.append(line(time, value, "estimate", yaxis="y2", hovertemplate="<b>%{y:.4~g}</b>"))
+            data.append(line(time, under, "unbounded", yaxis="y2", name="before the bound", hovertemplate="%{y:,.4~r}"))
+        data.append(line(time, value, "estimate", yaxis="y2", hovertemplate="<b>%{y:,.4~r}</b>"))
     layout = {
         "height": 200,
         "margin": {"l": 58, "r": 12, "t": 8, "b": 26},
