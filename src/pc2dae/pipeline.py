@@ -195,8 +195,10 @@ def fit(
     """Train a network on flights (needs pc2dae[train]) and return it; with `out`, the run's folder is kept there.
 
     The same call on the same `out` goes on with a run that was cut short. `truths` are needed by objective `truth`;
-    `mass` and `spectral` weigh the optional terms of the loss, which the paper did not use.
+    `mass` and `spectral` weigh the optional terms of the loss, which the paper did not use. Variant `adaptive` begins
+    with the shipped weights and is tuned to the flights by blind spots; they stay where that does not pay.
     """
+    from pc2dae.training.finetune import finetune
     from pc2dae.training.run import Plan, settings_for, train
     from pc2dae.windows.slicing import record_of
 
@@ -208,12 +210,13 @@ def fit(
     records = [record_of(flight, suite, truth=truth) for flight, truth in zip(ready, known, strict=True)]
     pace = replace(settings or settings_for(variant), seed=seed)
     plan = Plan(network=variant, objective=objective, mass=mass, spectral=spectral, settings=pace)
-    if out is not None:
-        train(records, suite, plan, folder=Path(out), report=report)
-        return load_model(Path(out))
-    with tempfile.TemporaryDirectory() as folder:
-        train(records, suite, plan, folder=Path(folder) / variant, report=report)
-        return load_model(Path(folder) / variant)
+    with tempfile.TemporaryDirectory() as elsewhere:
+        folder = Path(out) if out is not None else Path(elsewhere) / variant
+        if variant == "adaptive":
+            finetune(records, suite, folder=folder, settings=pace, report=report)
+        else:
+            train(records, suite, plan, folder=folder, report=report)
+        return load_model(folder)
 
 
 def shared_suite(flights: Sequence[xr.Dataset]) -> Suite:

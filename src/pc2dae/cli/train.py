@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 def train(
     flights: list[Path] = typer.Argument(None, metavar="FLIGHT...", help="Flights (.nc), plain CSVs or log folders."),
     out: Path | None = typer.Option(None, "-o", "--out", metavar="MODEL", help="Folder; the same command resumes it."),
-    variant: str = typer.Option("lean", help="lean, wide, or a rival: unet, lstm-ae, cbdae+softplus …"),
+    variant: str = typer.Option("lean", help="adaptive, lean, wide, or a rival: unet, lstm-ae, cbdae+softplus …"),
+    begin: str | None = typer.Option(
+        None, "--from", help="pretrained (adaptive: tuned to your flights by blind spots) or scratch (all others)."
+    ),
     objective: str = typer.Option(
         "paper", help="paper: undo added noise; blindspot: predict hidden samples; truth: simulated truth as target."
     ),
@@ -39,6 +42,7 @@ def train(
         return
     if not flights or out is None:
         raise typer.BadParameter("name one or more flights and -o MODEL (or --describe)")
+    _check_begin(variant, begin)
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -71,11 +75,31 @@ def train(
             report=report,
         )
     card = parse_card((out / "card.json").read_bytes(), where="card.json")
-    best = card["metrics"]
     how = "trained before, nothing to do" if was_done else "resumed and finished" if was_begun else "trained"
-    typer.echo(f"{variant} for {len(card['channels'])} channels, objective {objective}, seed {seed}: {how}")
-    typer.echo(f"best held-out loss {best['held_out_loss']:.4f} at step {best['step']}; see {out}/loss.png")
+    typer.echo(f"{variant} on {len(flights)} flight{'s' if len(flights) > 1 else ''}, seed {seed}: {how}")
+    typer.echo(_outcome(card, out))
     typer.echo(f"next: pc2dae denoise {flights[0]} -o clean.nc --model {out}")
+
+
+def _check_begin(variant: str, begin: str | None) -> None:
+    from pc2dae.errors import ModelError, nearest
+
+    if begin not in (None, "pretrained", "scratch"):
+        raise ModelError(f"--from {begin} is not known", hint=nearest(str(begin), ["pretrained", "scratch"]))
+    if variant == "adaptive" and begin == "scratch":
+        raise ModelError("adaptive is not trained from scratch on flights, but on simulated suites",
+                         hint="use --from pretrained, or see docs/adaptive.md for pretraining")  # fmt: skip
+    if variant != "adaptive" and begin == "pretrained":
+        raise ModelError(f"'{variant}' has no pretrained weights to begin with", hint="use --variant adaptive")
+
+
+def _outcome(card: dict[str, Any], out: Path) -> str:
+    if "blind_loss_tuned" in card["metrics"]:
+        from pc2dae.training.finetune import summary
+
+        return summary(card)
+    best = card["metrics"]
+    return f"best held-out loss {best['held_out_loss']:.4f} at step {best['step']}; see {out}/loss.png"
 
 
 def _describe(variant: str, suite: str) -> None:

@@ -108,8 +108,9 @@ def _verify(deployed: Deployed, data: bytes) -> None:
         values, valid, noise, lag1, bound = _example(rng, batch, channels, length)
         for scale in (1e-3, 1.0, 1e3):
             bad = rng.random(values.shape) < 0.01
-            values[bad] = rng.choice(np.array([np.nan, np.inf, -np.inf, 3e38], np.float32), bad.sum())
-            inputs = (values * np.float32(scale), valid, noise * np.float32(scale), lag1, bound)
+            scaled = values * np.float32(scale)
+            scaled[bad] = rng.choice(np.array([np.nan, np.inf, -np.inf, 3e38], np.float32), bad.sum())
+            inputs = (scaled, valid, noise * np.float32(scale), lag1, bound)
             ours = twin(*inputs)
             with torch.no_grad():
                 theirs = [x.numpy() for x in deployed(*map(torch.from_numpy, inputs))]

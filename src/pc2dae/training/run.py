@@ -24,6 +24,7 @@ from pc2dae.model.pc2dae import VARIANTS
 from pc2dae.suite import Suite
 from pc2dae.training.checkpoint import CARD, build_network, save_checkpoint
 from pc2dae.training.export import export_onnx
+from pc2dae.training.finetune import SETTINGS as TUNING
 from pc2dae.training.fit import Look, Settings, fit
 from pc2dae.training.objectives import Loss, Objective, objective_of, physics_loss
 from pc2dae.windows.scaling import Scaler, fit_scaler
@@ -55,6 +56,8 @@ class Material:
 
 def settings_for(network: str) -> Settings:
     """How a network learns unless told otherwise: the lean one bears a pace at which larger ones diverge."""
+    if network == "adaptive":
+        return TUNING
     return Settings() if network == "lean" else Settings(learning_rate=3e-3)
 
 
