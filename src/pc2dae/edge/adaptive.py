@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pc2dae.edge.card import digest
 from pc2dae.edge.runtime import open_session
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 INPUTS = ("values", "valid", "noise", "lag1", "bound")
+MINUTE = 60  # samples
 PIECE = 4096  # samples given out per run: bounds memory, and is long beside the overlap
 
 Network = Callable[..., tuple[Array, ...]]  # the inputs above, (batch, channel, time) each, bound (…, 1)
@@ -45,33 +45,39 @@ class AdaptiveDenoiser:
 
     def prepare(self, flight: xr.Dataset, suite: Suite) -> Job:
         """The job for the channels of `suite`: their bounds, and the noise each is assumed to have at take-off."""
-        bound = np.array([channel.lower_bound for channel in suite.channels])
+        bound: Array = np.array([channel.lower_bound for channel in suite.channels])
         prior = np.array([channel.noise_sigma or np.nan for channel in suite.channels])
 
         def job(values: Array, environment: Array, valid: Mask) -> Estimate:
             seen = valid & np.isfinite(values)
-            above = values - bound[:, None]
+            zero: Array
             if self.profile == "live":
+                zero = bound
+                above = values - zero[:, None]
                 sigma, lag1 = trailing_noise(values, seen, prior)
-                sigma = live_sigma(sigma, above, seen)
+                usable = live_sigma(sigma, above, seen)
             else:
                 noise = noise_level(values, seen)
+                zero = np.minimum(bound, _clean_air(values, seen, noise.sigma, bound))
+                above = values - zero[:, None]
                 sigma, lag1 = (
                     np.repeat(level[:, None], values.shape[1], axis=1) for level in (noise.sigma, noise.lag1)
                 )
-                sigma = _usable(sigma, above, seen)
-            return self._run(above, seen, sigma, np.nan_to_num(lag1), bound)
+                usable = _usable(sigma, above, seen)
+            unbounded, spread = self._run(above, seen, usable, np.nan_to_num(lag1))
+            unbounded = unbounded + zero[:, None]
+            return Estimate(np.maximum(unbounded, bound[:, None]), unbounded, spread)
 
         return job
 
-    def _run(self, above: Array, seen: Mask, sigma: Array, lag1: Array, bound: NDArray[np.float64]) -> Estimate:
-        """Piece by piece with overlap; beyond the ends of the record nothing was observed."""
+    def _run(self, above: Array, seen: Mask, sigma: Array, lag1: Array) -> tuple[Array, Array]:
+        """Estimate and uncertainty, piece by piece with overlap; beyond the ends of the record nothing was observed."""
         length = above.shape[1]
         sides = ((0, 0), (self.look_back, self.look_ahead))
         around = [np.pad(x, sides, mode="edge") for x in (above, sigma, lag1)]
         padded = [around[0], np.pad(seen, sides), *around[1:]]
         unbounded, spread = np.empty(above.shape), np.empty(above.shape)
-        zero = np.zeros((1, len(bound), 1), np.float32)  # bounds are taken off in double precision
+        zero = np.zeros((1, len(above), 1), np.float32)  # bounds are taken off in double precision
         for start in range(0, length, PIECE):
             stop = min(start + PIECE, length)
             part = slice(start, stop + self.look_back + self.look_ahead)
@@ -83,8 +89,7 @@ class AdaptiveDenoiser:
             if self.progress is not None:
                 self.progress(stop, length)
         nothing = ~near(seen, self.reach, min(self.reach, self.look_ahead))
-        unbounded = np.where(nothing, np.nan, unbounded + bound[:, None])
-        return Estimate(np.maximum(unbounded, bound[:, None]), unbounded, np.where(nothing, np.nan, spread))
+        return np.where(nothing, np.nan, unbounded), np.where(nothing, np.nan, spread)
 
 
 def adaptive_of(data: bytes, facts: Facts, *, name: str, profile: str = "flight") -> AdaptiveDenoiser:
@@ -113,6 +118,21 @@ def live_sigma(sigma: Array, above: Array, seen: Mask) -> Array:
         size = np.abs(above[row, recent][seen[row, recent]])
         usable[row, t] = 0.01 * (float(np.median(size)) if len(size) else 1.0) + 1e-12
     return np.maximum(usable, _smallest(above, seen))
+
+
+def _clean_air(values: Array, seen: Mask, sigma: Array, bound: Array) -> Array:
+    """The level of each channel's clean air where that lies more than 1 σ below the bound, otherwise the bound.
+
+    The network has learned that no true value lies below the bound. A sensor with a negative zero would have its clean
+    air pulled up, and its plumes cut: it is given its own zero, and the bound holds for the bounded estimate alone.
+    """
+    level = np.array(bound, dtype=np.float64)
+    for row, (x, ok) in enumerate(zip(values, seen, strict=True)):
+        if ok.sum() >= 2 * MINUTE:
+            total = np.cumsum(np.concatenate(([0.0], x[ok])))
+            low = float(np.quantile((total[MINUTE:] - total[:-MINUTE]) / MINUTE, 0.05))
+            level[row] = low if low < bound[row] - sigma[row] else bound[row]
+    return level
 
 
 def _usable(sigma: Array, above: Array, seen: Mask) -> Array:
