@@ -110,7 +110,12 @@ def _step(x: Array) -> float:
 
 
 def trailing_noise(
-    values: NDArray[np.floating], valid: NDArray[np.bool_], prior: Array, *, window: int = TRAILING_WINDOW, warmup: int = 30
+    values: NDArray[np.floating],
+    valid: NDArray[np.bool_],
+    prior: Array,
+    *,
+    window: int = TRAILING_WINDOW,
+    warmup: int = 30,
 ) -> tuple[Array, Array]:
     """Level and lag-1 autocorrelation at each sample, (channel, time) each, without looking ahead.
 

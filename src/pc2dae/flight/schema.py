@@ -88,9 +88,9 @@ def new_flight(
         if name in values or name in suite.names:
             column = np.asarray(values.get(name, np.full(len(stamps), np.nan)), dtype=np.float64)
             flight[name] = ("time", column, dict(_COMMON.get(name, {})))
-    for name, column in values.items():
+    for name, further in values.items():
         if name not in flight:
-            flight[name] = ("time", np.asarray(column))
+            flight[name] = ("time", np.asarray(further))
     for channel in suite.channels:
         name = channel.name
         flight[name].attrs |= {
@@ -144,7 +144,7 @@ def suite_of(flight: xr.Dataset) -> Suite:
 
 def observed(flight: xr.Dataset, name: str) -> NDArray[np.bool_]:
     """Where a channel holds an observation: finite, and no flag says it was not measured."""
-    return np.isfinite(flight[name].values) & ((flight[f"qc_{name}"].values & NOT_MEASURED) == 0)
+    return np.asarray(np.isfinite(flight[name].values) & ((flight[f"qc_{name}"].values & NOT_MEASURED) == 0))
 
 
 def add_history(flight: xr.Dataset, line: str, *, level: str | None = None) -> xr.Dataset:
