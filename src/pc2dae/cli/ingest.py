@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
 from pc2dae.cli.app import app
+
+if TYPE_CHECKING:
+    from pc2dae.flight.intake import Intake
 
 
 @app.command()
@@ -47,47 +51,31 @@ def ingest(
         typer.echo("nothing written; add -o flight.nc")
 
 
-def _show(intake: object, samples: int, first: str, last: str) -> None:
+def _show(intake: Intake, samples: int, first: str, last: str) -> None:
+    """The table in eighty columns; what was mended or left out follows in words."""
     from rich.console import Console
-    from rich.markup import escape
     from rich.table import Table
 
-    from pc2dae.flight.intake import Intake
-
-    assert isinstance(intake, Intake)
-    console = Console()
-    table = Table(title=f"suite {intake.suite}: {samples:,} samples, {first} to {last} UTC", title_justify="left")
-    for name, justify in (
-        ("file", "left"),
-        ("instrument", "left"),
-        ("rows", "right"),
-        ("used", "right"),
-        ("Hz", "right"),
-        ("clock, s", "right"),
-        ("gaps", "right"),
-        ("repairs", "left"),
-    ):
-        table.add_column(name, justify="right" if justify == "right" else "left", overflow="fold")
+    console = Console(highlight=False, markup=False)
+    title = f"suite {intake.suite}: {samples:,} samples, {first} to {last} UTC"
+    table = Table(title=title, title_justify="left", box=None, header_style="bold", pad_edge=False)
+    table.add_column("file", no_wrap=True, max_width=20)
+    table.add_column("instrument", no_wrap=True)
+    for name in ("rows", "used", "Hz", "clock, s", "gaps, s"):
+        table.add_column(name, justify="right", no_wrap=True)
     for s in intake.sources:
-        offset = "not found" if s.clock_offset_s is None else f"{s.clock_offset_s:+.2f}"
         drift = f" {s.clock_drift_ppm:+.0f} ppm" if s.clock_drift_ppm else ""
-        gaps = f"{s.gaps} (≤ {s.longest_gap_s:.0f} s)" if s.gaps else "0"
-        clock = s.clock_by if s.clock_offset_s is None else f"by {s.clock_by}"
-        table.add_row(
-            escape(s.file),
-            s.instrument,
-            f"{s.rows:,}",
-            f"{s.rows_used:,}",
-            f"{s.rate_hz:g}",
-            f"{offset}{drift}\n[dim]{escape(clock)}[/dim]",
-            gaps,
-            escape("\n".join(s.repairs)),
-        )
+        offset = "not found" if s.clock_offset_s is None else f"{s.clock_offset_s:+.2f}{drift}"
+        gaps = f"{s.gaps} ≤ {s.longest_gap_s:.0f}" if s.gaps else "0"
+        table.add_row(s.file, s.instrument, f"{s.rows:,}", f"{s.rows_used:,}", f"{s.rate_hz:g}", offset, gaps)
     console.print(table)
+    for s in intake.sources:
+        clock = f"clock by {s.clock_by}" if s.clock_offset_s is not None else f"clock: {s.clock_by}"
+        console.print(f"{s.instrument}: {'; '.join((clock, *s.repairs))}")
     for file, reason in intake.ignored:
-        console.print(f"ignored {escape(file)}: {escape(reason)}", highlight=False)
+        console.print(f"ignored {file}: {reason}")
     for note in intake.notes:
-        console.print(escape(note), highlight=False)
+        console.print(note)
     if intake.response_delay_s:
         late = ", ".join(f"{name} {delay:+g}" for name, delay in intake.response_delay_s.items())
-        console.print(f"response delay in s, reported and not applied: {escape(late)}", highlight=False)
+        console.print(f"response delay in s, reported and not applied: {late}")
