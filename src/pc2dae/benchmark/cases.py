@@ -73,11 +73,12 @@ def simulated_cases(flight_id: str) -> tuple[Case, ...]:
     bound = np.array([channel.lower_bound for channel in suite.channels])
     clean = np.maximum(response, bound[:, None])
     cases = [Case(flight_id, "flight", flight, suite, values, environment, valid, response, ambient=ambient)]
+    # A channel that never leaves its bound has no scale to inject noise in units of.
+    risen = np.repeat(np.percentile(clean, 99.5, axis=1, keepdims=True) > bound[:, None], clean.shape[1], axis=1)
     for sigma in LEVELS:
         seed = crc32(f"{flight_id} {sigma}".encode())
         given = inject(clean, scales(clean, bound), sigma=sigma, seed=seed)
-        everywhere = np.ones(valid.shape, bool)
-        cases.append(Case(flight_id, f"inject {sigma:.2f}", flight, suite, given, environment, everywhere, clean))
+        cases.append(Case(flight_id, f"inject {sigma:.2f}", flight, suite, given, environment, risen, clean))
         given = inject(values, scales(np.where(valid, values, np.nan), bound), sigma=sigma, seed=seed + 1)
         cases.append(
             Case(flight_id, f"noisy {sigma:.2f}", flight, suite, given, environment, valid, values, response=clean)

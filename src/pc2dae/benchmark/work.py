@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Report = Callable[[str, int, int], None]  # what was done last, units done, units in all
 RESULTS = "results.parquet"
-_HELD_OUT = "held-out"  # the set that simulated flights belong to
+HELD_OUT = "held-out"  # the set that simulated flights belong to
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Unit:
         """Where its network is trained, if it is trained here."""
         if not self.contender.is_trained:
             return None
-        place = "" if self.source == _HELD_OUT else f"-{self.source}-{Path(self.flight).stem}"
+        place = "" if self.source == HELD_OUT else f"-{self.source}-{Path(self.flight).stem}"
         return out / "models" / f"{self.contender.key}{place}"
 
 
@@ -75,7 +75,7 @@ def units_of(plan: Plan, data: Path | None) -> list[Unit]:
 
     asked = {"simulated": contenders, "scarcity": scarcity, "ablation": ablation}
     units = [
-        Unit(part, contender, _HELD_OUT, flight)
+        Unit(part, contender, HELD_OUT, flight)
         for flight in held_out(plan.flights)
         for part, who in asked.items()
         if part in plan.parts
@@ -92,11 +92,12 @@ def units_of(plan: Plan, data: Path | None) -> list[Unit]:
 
 
 def _for_real(plan: Plan) -> Iterator[Contender]:
-    """Filters and any-suite models as they are; networks for one suite are trained on the other files of the kind."""
+    """Filters and any-suite models as they are; plain networks, which are trained on the other files of the kind.
+
+    Lean and wide as they ship know another suite: where nothing is trained they are left out.
+    """
     for contender in contenders(plan):
-        if contender.method in ("lean", "wide") and not contender.is_trained:
-            yield Contender(contender.method, campaigns=1.0, steps=plan.steps)
-        elif not contender.is_trained or contender.dress == "plain":
+        if contender.dress == "plain" if contender.is_trained else contender.method not in ("lean", "wide"):
             yield contender
 
 
@@ -107,7 +108,7 @@ def _train(unit: Unit, out: Path, data: Path | None) -> None:
     folder = unit.checkpoint(out)
     if folder is None:
         return
-    if unit.source == _HELD_OUT or data is None:
+    if unit.source == HELD_OUT or data is None:
         train_contender(unit.contender, folder)
     else:
         flights, suite = training_of(data, unit.source, unit.flight)
@@ -121,7 +122,7 @@ def _score(unit: Unit, out: Path, data: Path | None) -> None:
     from pc2dae.benchmark.real import real_cases
     from pc2dae.benchmark.scoring import score_contender
 
-    held_out = unit.source == _HELD_OUT or data is None
+    held_out = unit.source == HELD_OUT or data is None
     cases = simulated_cases(unit.flight) if held_out else real_cases(Path(data or ""), unit.source, unit.flight)
     tables = [score_contender(unit.contender, c, part=unit.part, checkpoint=unit.checkpoint(out)) for c in cases]
     some = [table for table in tables if len(table)] or tables[:1]

@@ -38,6 +38,7 @@ def benchmark(
     from pc2dae.benchmark import FULL, QUICK, all_sheets, plan_of
     from pc2dae.benchmark.plan import missing
     from pc2dae.benchmark.real import shared_data
+    from pc2dae.benchmark.signals import write_signals
     from pc2dae.benchmark.write import write_tables
 
     names, chosen = (tuple(t.split(",")) if t else () for t in (methods, parts))
@@ -52,6 +53,8 @@ def benchmark(
     results = _watched(plan, out, folder, workers)
     sheets = all_sheets(results)
     write_tables(sheets, out, plan, results)
+    if "simulated" in plan.parts:
+        write_signals(plan, out)
     if as_json:
         typer.echo((out / "tables.json").read_text(encoding="utf-8"))
         return

@@ -81,8 +81,12 @@ def train(
     *,
     folder: Path,
     report: Callable[[Look], None] | None = None,
+    with_onnx: bool = True,
 ) -> Card:
-    """Train the planned network on records into `folder`; the same call goes on with a run that was cut short."""
+    """Train the planned network on records into `folder`; the same call goes on with a run that was cut short.
+
+    Exporting to ONNX takes as long as a good part of the training; where nobody keeps the model it can be left out.
+    """
     material = material_of(records, suite, seed=plan.settings.seed)
     config: dict[str, Any] = {
         "plan": asdict(plan),
@@ -102,8 +106,10 @@ def train(
     _write_history(folder, looks)
     _plot(folder / PLOT, looks, title=f"{plan.network}, objective {plan.objective}, seed {plan.settings.seed}")
     card = make_card(plan, suite, material, config["data"], looks)
-    onnx = export_onnx(network, card) if plan.network in VARIANTS else None  # others may break the promise it checks
-    card = save_checkpoint(folder, network, card, onnx=onnx)
+    keeps_promise = plan.network in VARIANTS  # finite and bounded, which the export checks; rivals may not
+    card = save_checkpoint(
+        folder, network, card, onnx=export_onnx(network, card) if with_onnx and keeps_promise else None
+    )
     (folder / STATE).unlink(missing_ok=True)
     return card
 

@@ -1,0 +1,77 @@
+"""Who competes, and what a misspelt name gets."""
+
+import pytest
+
+from pc2dae.benchmark import FULL, QUICK, plan_of
+from pc2dae.benchmark.plan import (
+    ABLATIONS,
+    DRESSES,
+    RIVALS,
+    YARDSTICKS,
+    Contender,
+    ablation,
+    contenders,
+    is_shipped,
+    missing,
+    scarcity,
+)
+from pc2dae.errors import ModelError
+
+
+def test_the_yardsticks_come_first_whatever_was_asked_for():
+    found = contenders(plan_of(QUICK, methods=["ma5"]))
+    assert [c.method for c in found[:4]] == ["constant", "raw", "clip", "truth"] == list(YARDSTICKS)
+    assert found[4:] == [Contender("ma5"), Contender("ma5", "clip")]
+
+
+def test_a_group_is_its_members_and_no_one_competes_twice():
+    found = contenders(plan_of(FULL, methods=["classical", "ma5", "oracle"]))
+    assert len(found) == len(set(found))
+    assert Contender("rts", "oracle") in found
+    assert Contender("tv", "clip") in found
+
+
+def test_networks_are_trained_once_per_seed():
+    found = contenders(plan_of(FULL, methods=["unet+softplus"], seeds=3, steps=7))
+    assert found[4:] == [Contender("unet", "softplus", seed, 1.0, 7) for seed in range(3)]
+    assert found[4].network == "unet+softplus"
+    assert found[4].key == "unet+softplus-seed0-x1-7"
+
+
+def test_shipped_weights_take_the_place_of_training_only_where_asked():
+    if not is_shipped("lean"):
+        pytest.skip("no weights of lean in this tree")
+    quick, full = (contenders(plan_of(base, methods=["lean"])) for base in (QUICK, FULL))
+    assert [c.is_trained for c in quick[4:]] == [False]
+    assert [c.is_trained for c in full[4:]] == [True, True, True]
+
+
+def test_adaptive_without_weights_is_named_as_missing(monkeypatch):
+    monkeypatch.setattr("pc2dae.benchmark.plan.is_shipped", lambda name: False)
+    plan = plan_of(QUICK, methods=["shipped"])
+    assert missing(plan) == ["adaptive"]
+    assert {c.method for c in contenders(plan)[4:]} == {"lean", "wide"}
+
+
+def test_scarcity_spans_five_amounts_and_ablation_has_both_bases():
+    plan = plan_of(FULL, methods=["lean", "despawn"], seeds=2)
+    assert len(scarcity(plan)) == 2 * 5 * 2
+    assert {c.method for c in ablation(plan)} == {"lean", "wide", *ABLATIONS}
+
+
+@pytest.mark.parametrize(
+    ("options", "hint"), [({"methods": ["bayeshrink"]}, "bayesshrink"), ({"parts": ["reel"]}, "real")]
+)
+def test_a_misspelt_name_is_refused_with_the_right_one(options, hint):
+    with pytest.raises(ModelError, match=hint):
+        plan_of(FULL, **options)
+
+
+def test_names_are_those_the_trained_rooms_know():
+    torch = pytest.importorskip("torch")
+    assert torch
+    from pc2dae.baselines import BASELINES
+    from pc2dae.model.ablation import VARIANTS
+
+    assert {f"{r}{'' if d == 'plain' else '+' + d}" for r in RIVALS for d in DRESSES} == set(BASELINES)
+    assert set(ABLATIONS) == set(VARIANTS)
