@@ -150,7 +150,7 @@ class Stage:
 
 
 def run(kills: int, *, seed: int = 0, length: int = 4000, rate_hz: float = 20.0, outage_s: float = 0.0,
-        model: str = "lean", limit_s: float = 3600.0) -> dict[str, float]:  # fmt: skip
+        model: str = "lean", roles: list[str] | None = None, limit_s: float = 3600.0) -> dict[str, float]:  # fmt: skip
     """Faults at random moments, then time to finish; how many estimates were lost or doubled, and recovery times."""
     chance, recovery, counts = random.Random(seed), [], dict.fromkeys(("broker", "gateway", "sender", "consumer"), 0)
     lines = flight_lines(length, seed)
@@ -163,9 +163,9 @@ def run(kills: int, *, seed: int = 0, length: int = 4000, rate_hz: float = 20.0,
             for role in ("broker", "gateway", "sender", "consumer"):
                 stage.start(role)
             _wait_for_growth(stage, limit_s)
-            for _ in range(kills):
+            for n in range(kills):
                 time.sleep(chance.uniform(0.0, 1.5))
-                role = chance.choice(list(counts))
+                role = roles[n] if roles is not None else chance.choice(list(counts))
                 stage.kill(role)
                 counts[role] += 1
                 time.sleep(chance.uniform(0.0, 1.0))

@@ -13,6 +13,8 @@ from pc2dae.emit import HOP, LEAD, WINDOW, Array, Estimate, Mask, stitch
 from pc2dae.errors import ModelError
 from pc2dae.suite import Suite
 
+_SHARE = 32  # a network that waits long anyway waits a 32nd longer, and runs that much less often
+
 
 @dataclass(frozen=True)
 class Stretch:
@@ -43,13 +45,13 @@ class Engine(Protocol):
 class AdaptiveEngine:
     """The channel-agnostic network: noise levels in, an uncertainty out."""
 
-    hop = 1
     needs_noise = True
     ignored: frozenset[str] = frozenset()
 
     def __init__(self, denoiser: AdaptiveDenoiser, suite: Suite) -> None:
         self.suite, self.network = suite, denoiser.network
         self.look_back, self.look_ahead = max(denoiser.look_back, denoiser.reach), denoiser.look_ahead
+        self.hop = max(1, denoiser.look_ahead // _SHARE)
         self.before, self.after = denoiser.reach, min(denoiser.reach, denoiser.look_ahead)
         self.identity = denoiser.sha256 or denoiser.name
         self.bound = np.array([c.lower_bound for c in suite.channels])[:, None]

@@ -56,25 +56,33 @@ class Letter:
 class Outbox:
     """The file; `None` keeps everything in memory."""
 
-    def __init__(self, path: Path | None, *, identity: str) -> None:
+    def __init__(self, path: Path | None, *, identity: str, wait_s: float = 5.0) -> None:
         self.path = path
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True)
+        # One thread at a time, but not always the one that opened it.
+        self.base = sqlite3.connect(path or ":memory:", isolation_level=None, timeout=wait_s, check_same_thread=False)
         try:
-            self.base = sqlite3.connect(path or ":memory:", isolation_level=None)
-            self.base.execute("PRAGMA locking_mode=EXCLUSIVE")  # two gateways on one file would both give out
-            self.base.execute("PRAGMA journal_mode=WAL")
-            self.base.execute("PRAGMA synchronous=FULL")
-            self.base.execute("PRAGMA journal_size_limit=4000000")
-            with self.tick():
-                for statement in _TABLES.split(";"):
-                    self.base.execute(statement)
-                self._check(identity)
-        except sqlite3.OperationalError as error:
-            hint = "is another `pc2dae stream` using it?" if "locked" in str(error) else "name another --state"
-            raise Pc2daeError(f"{path} cannot be used: {error}", hint=hint) from None
+            self._prepare(identity)
         except sqlite3.DatabaseError as error:
-            raise Pc2daeError(f"{path} is no state of a gateway: {error}", hint="name another --state") from None
+            self.base.close()
+            busy = "locked" in str(error)
+            said = "is in use" if busy else f"is no state of a gateway: {error}"
+            hint = "stop the other `pc2dae stream`, or name another --state" if busy else "name another --state"
+            raise Pc2daeError(f"{path} {said}", hint=hint) from None
+        except Pc2daeError:
+            self.base.close()
+            raise
+
+    def _prepare(self, identity: str) -> None:
+        self.base.execute("PRAGMA locking_mode=EXCLUSIVE")  # two gateways on one file would both give out
+        self.base.execute("PRAGMA journal_mode=WAL")
+        self.base.execute("PRAGMA synchronous=FULL")
+        self.base.execute("PRAGMA journal_size_limit=4000000")
+        with self.tick():
+            for statement in _TABLES.split(";"):
+                self.base.execute(statement)
+            self._check(identity)
 
     def close(self) -> None:
         """Leave the file."""

@@ -1,0 +1,278 @@
+"""The gateway and its file: each message once, whole ticks only, nothing acknowledged is ever lost."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pc2dae.edge import gateway as module
+from pc2dae.edge.adaptive import AdaptiveDenoiser
+from pc2dae.edge.engines import AdaptiveEngine
+from pc2dae.edge.gateway import Gateway
+from pc2dae.edge.messages import Clean, parse_sample, schema, stamp
+from pc2dae.edge.outbox import Outbox
+from pc2dae.emit import Array
+from pc2dae.errors import ModelError, Pc2daeError
+from pc2dae.suite import parse_suite
+
+SUITE = parse_suite(
+    'name="small"\n[[family]]\nname="gas"\n[[family.channel]]\nname="co"\nunits="ppb"\nnoise_sigma=8.0\n', where="test"
+)
+START = datetime(2025, 10, 1, 12, tzinfo=UTC)
+
+
+def engine(ahead: int = 2) -> AdaptiveEngine:
+    """A network that gives back what it saw, the mean of the sample and the one before it."""
+
+    def network(values: Array, valid: Array, noise: Array, lag1: Array, bound: Array) -> tuple[Array, ...]:
+        x = np.where(valid > 0, values, 0)
+        mean = 0.5 * (x + np.pad(x, ((0, 0), (0, 0), (1, 0)))[..., :-1])
+        return mean, mean, noise
+
+    return AdaptiveEngine(AdaptiveDenoiser("stand-in", network, look_back=4, look_ahead=ahead, reach=4), SUITE)
+
+
+def message(seq: int, *, flight: str = "f", second: int | None = None, **more: Any) -> bytes:
+    time = START + timedelta(seconds=seq if second is None else second)
+    return json.dumps(
+        {"flight": flight, "seq": seq, "time": time.isoformat(), "values": {"co": 10.0 * seq}} | more
+    ).encode()
+
+
+def gateway(path: Path | None = None, **more: Any) -> Gateway:
+    return Gateway(engine(), Outbox(path, identity="stand-in"), **more)
+
+
+def out(box: Gateway) -> list[dict[str, Any]]:
+    return [json.loads(letter.payload) for letter in box.outbox.letters(0, 10**6)]
+
+
+def test_a_flight_comes_out_as_the_schema_says() -> None:
+    box = gateway()
+    answer = box.take([message(0), message(1), message(2), message(3, end=True)])
+    assert [(a.flight, a.seq) for a in answer.acks] == [("f", 3)]
+    rows = out(box)
+    assert [row["seq"] for row in rows] == [0, 1, 2, 3]
+    assert [row["estimate"]["co"] for row in rows] == [0.0, 5.0, 15.0, 25.0]
+    assert rows[1]["time"] == "2025-10-01T12:00:01Z"
+    assert rows[1]["uncertainty"] == {"co": 8.0}
+    assert rows[1]["latency_s"] == 2.0
+    for row in rows:
+        Clean.model_validate(row)
+    assert set(schema()) == {"in", "out", "ack", "taken", "error", "health"}
+    assert schema()["in"]["required"] == ["flight", "seq", "time", "values"]
+
+
+def test_a_message_that_came_before_is_counted_and_left() -> None:
+    box = gateway()
+    box.take([message(0), message(1), message(1)])
+    box.take([message(0), message(1), message(2), message(3)])
+    assert box.health.duplicates == 3
+    assert [row["seq"] for row in out(box)] == [0, 1]
+
+
+def test_a_number_used_again_for_a_newer_time_is_told() -> None:
+    box = gateway()
+    box.take([message(n) for n in range(5)])
+    answer = box.take([message(0, second=100)])
+    assert "needs a new flight name" in answer.problems[0].error
+
+
+def test_messages_in_disorder_wait_for_those_before_them() -> None:
+    box = gateway()
+    assert box.take([message(2), message(1)]).acks[0].seq == -1
+    assert box.take([message(0), message(3)]).acks[0].seq == 3
+    assert [row["estimate"]["co"] for row in out(box)] == [0.0, 5.0]
+
+
+def test_patience_ends_and_what_comes_later_is_still_placed() -> None:
+    now = [0.0]
+    box = gateway(clock=lambda: now[0])
+    box.take([message(0), message(2), message(3)])
+    now[0] = 29.0
+    assert box.take([]).acks == []
+    box.reconnected()  # the line was down: the missing one may be on its way
+    now[0] = 50.0
+    assert box.take([]).acks == []
+    now[0] = 60.0
+    assert box.take([]).acks[0].seq == 3
+    assert box.health.skipped == 1
+    box.take([message(1)])  # still within the look-ahead: seconds 2 and 3 are open, 1 has been given out
+    assert box.health.late == 1
+    assert [row["estimate"]["co"] for row in out(box)] == [0.0, 0.0]
+
+
+@settings(max_examples=25, deadline=None)
+@given(order=st.permutations(range(8)), twice=st.lists(st.integers(0, 7), max_size=4))
+def test_any_order_and_repetition_gives_the_same(order: list[int], twice: list[int]) -> None:
+    straight, shuffled = gateway(), gateway()
+    straight.take([message(n, end=n == 7) for n in range(8)])
+    for n in [*order, *twice]:
+        shuffled.take([message(n, end=n == 7)])
+    assert out(shuffled) == out(straight)
+
+
+@settings(max_examples=15, deadline=None)
+@given(stops=st.lists(st.integers(1, 40), max_size=5), snapshot=st.integers(1, 9))
+def test_a_gateway_killed_between_any_two_ticks_goes_on(
+    stops: list[int], snapshot: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.mktemp("state") / "state.db"
+    straight = gateway()
+    messages = [message(n // 2, flight="ab"[n % 2], end=n >= 38) for n in range(40)]
+    straight.take(messages)
+    at = 0
+    kept, module.SNAPSHOT = module.SNAPSHOT, snapshot
+    try:
+        for stop in [*sorted(set(stops)), len(messages)]:
+            box = gateway(path)
+            box.take(messages[max(at - 3, 0) : stop])  # the last ones come again
+            at = stop
+            box.outbox.close()
+    finally:
+        module.SNAPSHOT = kept
+    final = gateway(path)
+    by_flight = {name: [r for r in out(final) if r["flight"] == name] for name in "ab"}
+    assert by_flight == {name: [r for r in out(straight) if r["flight"] == name] for name in "ab"}
+    final.outbox.close()
+
+
+def test_a_tick_that_fails_leaves_no_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    box = gateway(tmp_path / "state.db")
+    box.take([message(0), message(1)])
+
+    def full(*_: Any) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(box.outbox, "post", full)
+        answer = box.take([message(2), message(3)])
+    assert not answer.is_taken
+    assert answer.acks == []
+    assert box.health.is_full
+    assert box.take([message(2), message(3)]).acks[0].seq == 3
+    assert not box.health.is_full
+    assert [row["estimate"]["co"] for row in out(box)] == [0.0, 5.0]
+    box.outbox.close()
+
+
+def test_a_full_outbox_takes_nothing_and_drops_nothing() -> None:
+    box = gateway(limit=3)
+    box.take([message(n) for n in range(6)])
+    answer = box.take([message(6)])
+    assert not answer.is_taken
+    assert "4 estimates" not in answer.problems[0].error
+    assert [row["seq"] for row in out(box)] == [0, 1, 2, 3]
+    box.delivered(confirmed={"f": 2})
+    assert box.take([message(6)]).acks[0].seq == 6
+    assert [row["seq"] for row in out(box)] == [3, 4]
+
+
+BAD = {
+    b"no json": "invalid JSON",
+    b"[1, 2]": "object",
+    b'{"flight": "f"}': "seq: field required",
+    message(5, values={"co": "high"}): "values.co: input should be a valid number",
+    message(5, values={"co": 1e31}): "values.co: input should be less than or equal to",
+    message(5).replace(
+        b'"values": {"co": 50.0}', b'"values": {"co": NaN}'
+    ): "values.co: input should be a finite number",
+    message(5).replace(
+        b'"values": {"co": 50.0}', b'"values": {"co": 1e999}'
+    ): "values.co: input should be a finite number",
+    message(5, time="2025-10-01T12:00:05"): "time: input should have timezone info",
+    message(5, time="1980-01-06T00:00:05Z"): "time: year 1980, the clock was never set",
+    message(5, flight="a/b"): "flight: string should match pattern",
+    message(-1, second=5): "seq: input should be greater than or equal to 0",
+    b'{"flight": "f", "seq": 5, "values": "' + b"x" * 1_000_000 + b'"}': "1,000,039 bytes",
+    b"[" * 60_000: "recursion",
+}
+
+
+@pytest.mark.parametrize("payload", BAD, ids=list(BAD.values()))
+def test_a_bad_message_is_answered_and_the_stream_goes_on(payload: bytes) -> None:
+    box = gateway()
+    box.take([message(n) for n in range(5)])
+    answer = box.take([payload])
+    assert BAD[payload] in answer.problems[0].error
+    assert box.health.refused == 1
+    before = answer.acks[0].seq if answer.acks else 4
+    for n in range(before + 1, 10):
+        box.take([message(n)])
+    assert [row["seq"] for row in out(box)] == list(range(8))
+
+
+@given(payload=st.one_of(st.binary(max_size=200), st.text().map(str.encode), st.recursive(
+    st.none() | st.booleans() | st.floats() | st.text(), lambda x: st.lists(x) | st.dictionaries(
+        st.sampled_from(["flight", "seq", "time", "values", "qc", "end"]), x), max_leaves=8).map(
+    lambda x: json.dumps(x).encode())))  # fmt: skip
+@settings(max_examples=100, deadline=None)
+def test_no_message_can_stop_the_gateway(payload: bytes) -> None:
+    box = gateway()
+    box.take([message(0), payload, message(1)])
+    assert box.health.samples == 2
+
+
+def test_time_that_goes_backwards_is_reported() -> None:
+    box = gateway()
+    box.take([message(n) for n in range(10)])
+    answer = box.take([message(10, second=3)])
+    assert answer.problems[0].error == "2025-10-01T12:00:03Z: 6 s late: its second has been given out"
+    assert box.health.late == 1
+    assert answer.acks[0].seq == 10
+
+
+def test_a_hundred_flights_do_not_mix() -> None:
+    box = gateway()
+    for n in range(6):
+        box.take([message(n, flight=f"f{k}", second=n + 7 * k) for k in range(100)])
+    rows = out(box)
+    for k in range(100):
+        assert [r["seq"] for r in rows if r["flight"] == f"f{k}"] == [0, 1, 2, 3]
+
+
+def test_flights_beyond_those_in_memory_are_read_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pc2dae.edge.gateway.OPEN", 2)
+    box, straight = gateway(), gateway()
+    for n in range(12):
+        for k in range(5):
+            box.take([message(n, flight=f"f{k}")])
+            straight.take([message(n, flight=f"f{k}")])
+        assert len(box.open) == 2
+    assert out(box) == out(straight)
+
+
+def test_a_state_of_another_model_is_refused_while_flights_are_open(tmp_path: Path) -> None:
+    box = gateway(tmp_path / "state.db")
+    box.take([message(0)])
+    box.outbox.close()
+    with pytest.raises(ModelError, match=r"flight 'f' .* another model"):
+        Outbox(tmp_path / "state.db", identity="other")
+    box = gateway(tmp_path / "state.db")
+    box.take([message(1, end=True)])
+    box.outbox.close()
+    Outbox(tmp_path / "state.db", identity="other").close()
+
+
+def test_a_file_that_is_none_or_in_use_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "text.db").write_text("this is no database at all, " * 100)
+    with pytest.raises(Pc2daeError, match="no state of a gateway"):
+        Outbox(tmp_path / "text.db", identity="")
+    first = Outbox(tmp_path / "state.db", identity="")
+    with pytest.raises(Pc2daeError, match="is in use"):
+        Outbox(tmp_path / "state.db", identity="", wait_s=0.1)
+    first.close()
+
+
+def test_stamps() -> None:
+    assert stamp(1_759_320_000_000_000) == "2025-10-01T12:00:00Z"
+    assert stamp(1_759_320_000_500_000) == "2025-10-01T12:00:00.500000Z"
+    assert parse_sample(message(5, time="2025-10-01T14:00:05+02:00")).microseconds == 1_759_320_005_000_000
