@@ -48,12 +48,14 @@ def mosquitto(folder: Path, *lines: str) -> Iterator[int]:
     """A broker on the loopback interface, stopped at the end."""
     port = free_port()
     config = folder / "mosquitto.conf"
-    config.write_text("\n".join([f"listener {port} 127.0.0.1", "persistence false", "user root", *lines]) + "\n")
+    head = [] if any("listener" in line for line in lines) else [f"listener {port} 127.0.0.1"]
+    config.write_text("\n".join([*lines, *head, "persistence false", "user root"]) + "\n")
     process = subprocess.Popen(
         [str(MOSQUITTO), "-c", str(config)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     try:
-        wait_for(lambda: _answers(port))
+        if head:
+            wait_for(lambda: _answers(port))
         yield port
     finally:
         process.kill()
@@ -200,28 +202,43 @@ def test_a_consumer_that_was_away_gets_what_it_missed_once(tmp_path: Path) -> No
     assert [json.loads(line)["seq"] for line in path.read_bytes().splitlines()] == list(range(112))
 
 
-def test_tls_and_password(tmp_path: Path) -> None:
+def test_the_example_broker_lets_in_only_those_it_knows_and_encrypts(tmp_path: Path) -> None:
     if shutil.which("openssl") is None or shutil.which("mosquitto_passwd") is None:
         pytest.skip("openssl and mosquitto_passwd are not installed")
-    key, cert, users = tmp_path / "key.pem", tmp_path / "cert.pem", tmp_path / "users"
+    certs, users = tmp_path / "certs", tmp_path / "pc2dae.users"
+    certs.mkdir()
     make = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost",
-            "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", str(key), "-out", str(cert)]  # fmt: skip
+            "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", f"{certs}/server.key",
+            "-out", f"{certs}/server.crt"]  # fmt: skip
     subprocess.run(make, check=True, capture_output=True)
-    subprocess.run(["mosquitto_passwd", "-b", "-c", str(users), "kite", "right"], check=True, capture_output=True)
-    access = [f"certfile {cert}", f"keyfile {key}", "allow_anonymous false", f"password_file {users}"]
-    with mosquitto(tmp_path, *access) as port:
-        known = Broker("127.0.0.1", port, user="kite", password="right", ca=cert)
-        stranger = Broker("127.0.0.1", port, user="kite", password="wrong", ca=cert)
+    shutil.copy(certs / "server.crt", certs / "ca.crt")
+    subprocess.run(["mosquitto_passwd", "-b", "-c", str(users), "pc2dae", "right"], check=True, capture_output=True)
+    shutil.copy(ROOT / "deploy" / "mosquitto.acl", tmp_path / "pc2dae.acl")
+    port, clear = free_port(), free_port()
+    example = (ROOT / "deploy" / "mosquitto.conf").read_text().replace("/etc/mosquitto", str(tmp_path))
+    example = example.replace("listener 8883", f"listener {port} 127.0.0.1").replace(
+        "listener 1883", f"listener {clear}"
+    )
+    with mosquitto(tmp_path, example):
+        known = Broker("127.0.0.1", port, user="pc2dae", password="right", ca=certs / "ca.crt")
         with thread(service(known, tmp_path).run), listening(known, "smoke/#") as heard:
             wait_for(lambda: heard.get("smoke/clean/status") == [b"online"])
-        refusals: list[str] = []
-        client = stranger.client("")
-        client.on_connect = lambda c, u, flags, code, properties: refusals.append(str(code))
-        stranger.connect(client)
-        wait_for(lambda: refusals)
-        client.disconnect()
-        client.loop_stop()
-        assert refusals[0] == "Not authorized"
+        for stranger in (
+            Broker("127.0.0.1", port, user="pc2dae", password="wrong", ca=certs / "ca.crt"),
+            Broker("127.0.0.1", clear),
+        ):
+            assert _refusal(stranger) == "Not authorized"
+
+
+def _refusal(broker: Broker) -> str:
+    refusals: list[str] = []
+    client = broker.client("")
+    client.on_connect = lambda c, u, flags, code, properties: refusals.append(str(code))
+    broker.connect(client)
+    wait_for(lambda: refusals)
+    client.disconnect()
+    client.loop_stop()
+    return refusals[0]
 
 
 def test_where_a_broker_is() -> None:

@@ -57,7 +57,7 @@ class Broker:
 
     def connect(self, client: mqtt.Client) -> None:
         """Begin to connect, and go on trying in the background."""
-        properties = Properties(PacketTypes.CONNECT)
+        properties = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call]
         is_lasting = bool(client.user_data_get())
         if is_lasting:
             properties.SessionExpiryInterval = SESSION_S

@@ -28,10 +28,11 @@ class Sample(BaseModel):
     seq: Seq = Field(description="0, 1, 2 … within the flight, one more with every message")
     time: AwareDatetime = Field(description="ISO 8601 with Z or an offset")
     values: dict[str, Number | None] = Field(description="by channel name")
-    environment: dict[str, Number | None] = Field({}, description="air_temperature [degC], relative_humidity [%], "
-                                                  "air_pressure [hPa]")  # fmt: skip
-    qc: dict[str, Bits] | None = Field(None, description="flag bits per channel, where the sender has screened already")
-    end: bool = Field(False, description="the flight's last message: what is still held back is given out")
+    environment: dict[str, Number | None] = Field(
+        default={}, description="air_temperature [degC], relative_humidity [%], air_pressure [hPa]"
+    )
+    qc: dict[str, Bits] | None = Field(default=None, description="flag bits per channel, if the sender has screened")
+    end: bool = Field(default=False, description="the flight's last message: what is still held back is given out")
 
     @property
     def microseconds(self) -> int:
@@ -79,14 +80,14 @@ class Problem(BaseModel):
 class Health(BaseModel):
     """Counters since the gateway started, and what waits."""
 
-    samples: int = Field(0, description="messages taken")
-    estimates: int = Field(0, description="seconds given out")
-    duplicates: int = Field(0, description="messages that had been taken before")
-    refused: int = Field(0, description="messages that could not be used")
-    late: int = Field(0, description="samples that came after their second had been given out")
-    skipped: int = Field(0, description="messages that never came")
-    outbox: int = Field(0, description="estimates that wait for the consumer")
-    is_full: bool = Field(False, description="the outbox or the disk is full: nothing is taken until it is not")
+    samples: int = Field(default=0, description="messages taken")
+    estimates: int = Field(default=0, description="seconds given out")
+    duplicates: int = Field(default=0, description="messages that had been taken before")
+    refused: int = Field(default=0, description="messages that could not be used")
+    late: int = Field(default=0, description="samples that came after their second had been given out")
+    skipped: int = Field(default=0, description="messages that never came")
+    outbox: int = Field(default=0, description="estimates that wait for the consumer")
+    is_full: bool = Field(default=False, description="the outbox or the disk is full: nothing is taken until it is not")
 
 
 class BadMessage(ValueError):
@@ -125,7 +126,14 @@ def _address(payload: bytes) -> tuple[str | None, int | None]:
 
 def schema() -> dict[str, Any]:
     """JSON schema of every message, by the place where it is found."""
-    found = {"in": Sample, "out": Clean, "ack": Ack, "taken": Taken, "error": Problem, "health": Health}
+    found: dict[str, type[BaseModel]] = {
+        "in": Sample,
+        "out": Clean,
+        "ack": Ack,
+        "taken": Taken,
+        "error": Problem,
+        "health": Health,
+    }
     return {place: model.model_json_schema() for place, model in found.items()}
 
 

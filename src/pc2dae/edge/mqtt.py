@@ -137,7 +137,7 @@ class Service:
         return found
 
     def _take(self, samples: list[tuple[int, mqtt.MQTTMessage]]) -> None:
-        answer = self.gateway.take(message.payload for _, message in samples)
+        answer = self.gateway.take(bytes(message.payload) for _, message in samples)
         for problem in answer.problems[:_ERRORS]:
             self._tell("error", problem.model_dump_json())
         if not answer.is_taken:
@@ -147,7 +147,7 @@ class Service:
         for line, message in samples:
             self._acknowledge(line, message)
         self._remember(samples)
-        lives = Properties(PacketTypes.PUBLISH)
+        lives = Properties(PacketTypes.PUBLISH)  # type: ignore[no-untyped-call]
         lives.MessageExpiryInterval = _ACK_LIVES_S
         for ack in answer.acks:
             if ack.flight in self.topics:
