@@ -103,12 +103,15 @@ def denoise(
     suite: str | Path | Suite | None = None,
     strength: float = 1.0,
     profile: str = "flight",
+    keep: Sequence[str] = (),
+    exclude: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> xr.Dataset:
     """A flight whose channels hold clean values at or above their bound; what went in stays as `<name>_raw`.
 
     `model` is a shipped name, a checkpoint folder, an ONNX file, a filter's name or a denoiser; `suite` overrules the
     flight's own; `strength` blends from 0 (raw, bounded) to 1; profile `live` looks no further ahead than a stream can.
+    Families are denoised or left raw as the quality step judges them; `keep` and `exclude` overrule it.
     """
     if not 0.0 <= strength <= 1.0:
         raise ModelError(f"strength {strength:g} is not between 0 and 1", hint="1 is the model's answer, 0 is raw")
@@ -119,7 +122,7 @@ def denoise(
         flight = flight.assign_attrs(suite=chosen.model_dump_json(exclude_defaults=True))
     denoiser = load_model(model, profile=profile, progress=progress) if isinstance(model, str | Path) else model
     ready = prepare(flight)
-    believed, left_raw = choose_families(ready, denoiser)
+    believed, left_raw = choose_families(ready, denoiser, keep=keep, exclude=exclude)
     values, environment, valid = arrays_of(ready, believed)
     estimate = denoiser.prepare(ready, believed)(values, environment, valid)
     noise = noise_level(values, valid).sigma[:, None]
@@ -134,13 +137,17 @@ def denoise(
     return add_history(clean, line + (f"; left raw: {'; '.join(left_raw)}" if left_raw else ""), level="denoised")
 
 
-def choose_families(flight: xr.Dataset, denoiser: Denoiser) -> tuple[Suite, list[str]]:
+def choose_families(
+    flight: xr.Dataset, denoiser: Denoiser, *, keep: Sequence[str] = (), exclude: Sequence[str] = ()
+) -> tuple[Suite, list[str]]:
     """The channels to denoise, and a line for each family left as it is: not believed, or unknown to the model."""
     from pc2dae.edge.runtime import matching
     from pc2dae.qc import judge_families
 
     suite = suite_of(flight)
-    excluded = {v.family: v.reason for v in judge_families(flight) if not v.kept and _is_decisive(v, suite)}
+    suite.only([*keep, *exclude])  # an unknown family is an error
+    verdicts = judge_families(flight, keep=keep, exclude=exclude)
+    excluded = {v.family: v.reason for v in verdicts if not v.kept and (v.family in exclude or _is_decisive(v, suite))}
     believed = [family.name for family in suite.family if family.name not in excluded]
     if not believed:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in excluded.items())

@@ -30,6 +30,8 @@ def denoise(
     ),
     strength: float = typer.Option(1.0, help="0 keeps the raw data, 1 is the model's answer, between is a blend."),
     profile: str = typer.Option("flight", help="flight: noise level of the whole flight; live: as a stream would."),
+    keep: list[str] = typer.Option([], help="Denoise this family whatever the quality step says; repeat it."),
+    exclude: list[str] = typer.Option([], help="Leave this family raw; repeat it."),
 ) -> None:
     """Denoise flights: clean values at or above each channel's bound, raw values and flags kept beside them.
 
@@ -49,7 +51,9 @@ def denoise(
         begun = time.perf_counter()
         with Progress(console=Console(stderr=True), transient=True) as progress:
             told = partial(_update, progress, progress.add_task(f"denoising {source.name}", total=flight.sizes["time"]))
-            clean = pc2dae.denoise(flight, model=model, strength=strength, profile=profile, progress=told)
+            clean = pc2dae.denoise(
+                flight, model=model, strength=strength, profile=profile, keep=keep, exclude=exclude, progress=told
+            )
         seconds = time.perf_counter() - begun
         write_flight(clean, target)
         _tell(clean, source, target, seconds)

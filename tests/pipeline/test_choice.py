@@ -1,0 +1,50 @@
+"""Which families are denoised: the data's verdict, and the user's."""
+
+import numpy as np
+import pytest
+
+import pc2dae
+from pc2dae.errors import SuiteError
+from pc2dae.flight.schema import new_flight
+from pc2dae.suite import parse_suite
+
+SUITE = parse_suite(
+    """
+name = "two"
+[[family]]
+name = "gas"
+[[family.channel]]
+name = "co"
+units = "ppb"
+[[family]]
+name = "pm"
+[[family.channel]]
+name = "pm25"
+units = "ug m-3"
+""",
+    where="test",
+)
+
+
+@pytest.fixture
+def flight():
+    time = np.datetime64("2025-10-10T16:00:00") + np.arange(300).astype("timedelta64[s]")
+    rng = np.random.default_rng(0)
+    return new_flight(time, {name: 20 + rng.standard_normal(300) for name in SUITE.names}, SUITE)
+
+
+def test_a_users_own_table_is_denoised_whole(flight) -> None:
+    clean = pc2dae.denoise(flight, model="ma5")
+    assert {"co_raw", "pm25_raw"} <= set(clean.data_vars)
+
+
+def test_a_family_excluded_by_request_stays_raw(flight) -> None:
+    clean = pc2dae.denoise(flight, model="ma5", exclude=["pm"])
+    assert "pm25_raw" not in clean
+    assert np.array_equal(clean["pm25"], flight["pm25"])
+    assert clean.attrs["pc2dae_left_raw"] == "pm (excluded by request)"
+
+
+def test_an_unknown_family_is_named(flight) -> None:
+    with pytest.raises(SuiteError, match="no family 'pn'; did you mean 'pm'"):
+        pc2dae.denoise(flight, model="ma5", keep=["pn"])
