@@ -102,6 +102,10 @@ class Gateway:
                 self.outbox.confirmed(flight, seq)
         self.health.outbox = self.outbox.count()
 
+    def acks(self) -> list[Ack]:
+        """How far every flight in memory is."""
+        return [Ack(flight=name, seq=flight.progress.seq) for name, flight in self.open.items()]
+
     def reconnected(self) -> None:
         """The line was down: patience begins anew."""
         for flight in self.open.values():

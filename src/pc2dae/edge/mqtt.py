@@ -28,7 +28,7 @@ from pydantic import ValidationError
 from pc2dae.edge.broker import Broker
 from pc2dae.edge.card import Card
 from pc2dae.edge.gateway import Gateway
-from pc2dae.edge.messages import Problem, Taken
+from pc2dae.edge.messages import Ack, Problem, Taken
 from pc2dae.errors import Pc2daeError
 
 HEALTH_S = 10.0
@@ -116,6 +116,7 @@ class Service:
             if message is None:
                 self.gateway.reconnected()
                 self.sent, self.under_way = 0, {}  # whatever the broker had not confirmed is sent again
+                self._tell_senders(self.gateway.acks())  # a broker that was killed has forgotten them
             elif message.topic == f"{self.topic_out}/taken":
                 self._hear(message)
                 self._acknowledge(line, message)
@@ -147,9 +148,12 @@ class Service:
         for line, message in samples:
             self._acknowledge(line, message)
         self._remember(samples)
+        self._tell_senders(answer.acks)
+
+    def _tell_senders(self, acks: list[Ack]) -> None:
         lives = Properties(PacketTypes.PUBLISH)  # type: ignore[no-untyped-call]
         lives.MessageExpiryInterval = _ACK_LIVES_S
-        for ack in answer.acks:
+        for ack in acks:
             if ack.flight in self.topics:
                 topic = f"{self.topics[ack.flight]}/ack/{ack.flight}"
                 self.client.publish(topic, ack.model_dump_json(), retain=True, properties=lives)

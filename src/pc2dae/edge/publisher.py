@@ -55,10 +55,11 @@ class Publisher:
                 known, moved = self.taken, now
                 if progress is not None:
                     progress(known + 1)
+            if self.taken >= following:  # an earlier run had come further than we knew: go on from there, at our pace
+                begun, first, following = now, self.taken + 1, self.taken + 1
             if line != self.lines or now - moved > _RESEND_S:
                 following, line, moved = self.taken + 1, self.lines, now
             due = min(first + int((now - begun) * rate_hz), self.taken + _WINDOW, self.count - 1)
-            following = max(following, self.taken + 1)
             while following <= due and self.is_met.is_set():
                 self.client.publish(self.topic, self.message(following), qos=1)
                 following += 1
