@@ -71,8 +71,14 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "shipped": SHIPPED,
 }
 FULL = Plan(methods=("classical", "oracle", "shipped", "neural"))
-QUICK = Plan(methods=("classical", "oracle", "shipped"), parts=("simulated", "real"), flights=5, seeds=1, steps=150,
-             use_shipped=True)  # fmt: skip
+QUICK = Plan(
+    methods=("classical", "ma5+oracle", "rts+oracle", "bayesshrink+oracle", "shipped"),
+    parts=("simulated",),
+    flights=5,
+    seeds=1,
+    steps=150,
+    use_shipped=True,
+)
 
 
 def plan_of(base: Plan, *, methods: Iterable[str] = (), parts: Iterable[str] = (), **sizes: Any) -> Plan:

@@ -29,8 +29,12 @@ def write_benchmark_page(results: str | os.PathLike[str], path: str | os.PathLik
     beside = Path(results).with_name(SIGNALS)
     signals = pd.read_parquet(beside) if beside.is_file() else None
     compared = [] if signals is None else [figures.signals(signals, c) for c in signals["channel"].unique()]
+    scarce = table[table["part"] == "scarcity"] if "part" in table.columns else table
+    table = _as_flown(table)
     drawn = [
-        figure for figure in (figures.radar(table), figures.lean_against_wide(table), figures.scarcity(table)) if figure
+        figure
+        for figure in (figures.radar(table), figures.lean_against_wide(table), figures.scarcity(scarce))
+        if figure
     ]
     drawn += [figure for figure in compared if figure]
     methods, flights, seeds = (table[c].nunique() for c in ("method", "flight", "seed"))
@@ -55,6 +59,13 @@ def read_results(path: str | os.PathLike[str]) -> pd.DataFrame:
     dress = table["dress"].fillna("").astype(str)
     label: pd.Series[str] = table["method"].astype(str) + np.where(dress.isin(["", "plain", "none"]), "", " + " + dress)
     return table.assign(label=label)
+
+
+def _as_flown(table: pd.DataFrame) -> pd.DataFrame:
+    """Without injected noise, real data and the networks of other parts: a mean over those would mean nothing."""
+    if "part" not in table.columns:
+        return table
+    return table[(table["part"] == "simulated") & (table["noise"] == "flight")]
 
 
 def main_table(table: pd.DataFrame) -> Table:
