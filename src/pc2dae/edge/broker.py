@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import ssl
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,8 @@ from pc2dae.errors import Pc2daeError
 
 SESSION_S = 7 * 86400  # the broker keeps what we have not taken for so long
 _RECEIVE = 500  # messages the broker may send before we have put the first of them on disk
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -40,12 +43,19 @@ class Broker:
             raise Pc2daeError(f"'{text}' is no broker", hint="write HOST:PORT, as in localhost:1883") from None
         return cls(host, number, **more)  # type: ignore[arg-type]
 
+    @property
+    def address(self) -> tuple[str, int]:
+        """Host and port."""
+        return self.host, self.port
+
     def client(self, name: str, *, is_lasting: bool = False, manual_ack: bool = False) -> mqtt.Client:
         """A client that is not connected yet; `is_lasting`: the broker keeps its session while we are away."""
         client = mqtt.Client(CallbackAPIVersion.VERSION2, client_id=name, protocol=mqtt.MQTTv5, manual_ack=manual_ack)
         client.reconnect_delay_set(1, 10)
         client.max_inflight_messages_set(_RECEIVE)
         if self.user is not None:
+            if not (self.tls or self.ca) and self.host not in ("localhost", "127.0.0.1", "::1"):
+                _log.warning("user and password go to %s unencrypted; add --tls or --ca", self.host)
             client.username_pw_set(self.user, self.password)
         if self.tls or self.ca is not None:
             try:

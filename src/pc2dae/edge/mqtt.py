@@ -83,6 +83,7 @@ class Service:
         client.will_set(f"{self.topic_out}/status", "offline", qos=1, retain=True)
         client.on_connect, client.on_message = self._on_connect, self._on_message
         client.on_publish = lambda c, u, mid, code, properties: self.published.put(mid)
+        client.on_connect_fail = lambda c, u: _log.warning("no broker at %s:%d; trying again", *self.broker.address)
         client.on_disconnect = lambda c, u, flags, code, properties: _log.info("disconnected: %s", code)
         return client
 
@@ -91,7 +92,7 @@ class Service:
             _log.warning("the broker refuses us: %s", code)
             return
         self.line += 1
-        _log.info("connected to %s:%d", self.broker.host, self.broker.port)
+        _log.info("connected to %s:%d", *self.broker.address)
         options = SubscribeOptions(qos=1, noLocal=True)
         client.subscribe([(self.topic_in, options), (f"{self.topic_out}/taken", options)])
         self._tell("status", "online", qos=1, retain=True)

@@ -12,9 +12,11 @@ from pydantic import ValidationError
 
 from pc2dae.edge.broker import Broker
 from pc2dae.edge.messages import Ack
+from pc2dae.errors import Pc2daeError
 
 _WINDOW = 200  # messages on their way
 _RESEND_S = 3.0  # without an acknowledgement for so long, they are sent again
+_FIRST_S = 20.0  # longest wait for the first connection
 _GREETING_S = 1.0  # wait for the acknowledgement of an earlier run
 
 
@@ -38,7 +40,11 @@ class Publisher:
         """Send until all are acknowledged (or `stop`), and return how many are."""
         self.broker.connect(self.client)
         try:
-            self.is_met.wait(10.0)
+            if not self.is_met.wait(_FIRST_S) and self.lines == 0:
+                said = f"the broker at {self.broker.host}:{self.broker.port} " + (
+                    f"refuses us: {self.refusal}" if self.refusal else "does not answer"
+                )
+                raise Pc2daeError(said, hint="check host and port, user and password, --tls or --ca")
             time.sleep(_GREETING_S)
             self._send(rate_hz, progress, stop or threading.Event())
         finally:
