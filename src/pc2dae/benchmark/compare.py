@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pc2dae.benchmark.paper import NAMES
 from pc2dae.benchmark.plan import YARDSTICKS
 from pc2dae.metrics import ALL, Difference, paired_difference
+from pc2dae.models import SHIPPED
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -90,7 +91,7 @@ def order(keys: Iterable[Key]) -> list[Key]:
     def rank(key: Key) -> int:
         if key[0] in YARDSTICKS:
             return 0
-        if key[0] in ("adaptive", "lean", "wide"):
+        if key[0] in SHIPPED:
             return 1
         if key[0] in NAMES:
             return 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 NAMES = {
     "lean": "PC²DAE-Lean", "wide": "PC²DAE-Wide", "despawn": "DeSpaWN", "lstm-ae": "LSTM-AE", "cbdae": "CBDAE",
     "unet": "U-Net 1D", "transformer": "Transformer", "adaptive": "adaptive (ours)",
+    "adaptive-short": "adaptive-short (ours)",
 }  # fmt: skip
 FAMILIES = ("bc", "gas", "co2")
 

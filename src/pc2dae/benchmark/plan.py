@@ -138,7 +138,7 @@ def ablation(plan: Plan) -> list[Contender]:
 
 
 def _is_trainable(name: str) -> bool:
-    return name != "adaptive" and name.partition("+")[0] not in FILTERS
+    return name.partition("+")[0] in ("lean", "wide", *RIVALS)
 
 
 def _names(plan: Plan) -> Iterator[str]:
