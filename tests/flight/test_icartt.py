@@ -8,6 +8,7 @@ import icartt
 import numpy as np
 import pytest
 
+from pc2dae.errors import FlightError
 from pc2dae.flight import read_flight, write_flight
 from pc2dae.flight.icartt import read_table
 from pc2dae.flight.schema import BELOW_DETECTION, MISSING, SATURATED, check_flight, new_flight
@@ -113,3 +114,10 @@ def test_nasas_own_file() -> None:
     assert -130 < np.nanmin(flight["longitude"]) < np.nanmax(flight["longitude"]) < -60
     assert np.nanmax(flight["altitude"]) > 1000  # metres, from kilometres
     assert -40 < np.nanmean(flight["air_temperature"]) < 40  # degC, from kelvin
+
+
+def test_a_row_without_a_time_is_refused_with_its_line(tmp_path: Path) -> None:
+    *head, row = SMALL.splitlines()
+    (tmp_path / "x.ict").write_text("\n".join([*head, "nan," + row.split(",", 1)[1]]))
+    with pytest.raises(FlightError, match=f"the time in line {len(head) + 1} is no second of a flight"):
+        read_table(tmp_path / "x.ict")

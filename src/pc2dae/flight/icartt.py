@@ -19,6 +19,7 @@ from pc2dae.errors import FlightError, SuiteError
 from pc2dae.flight.schema import BELOW_DETECTION, SATURATED, new_flight, suite_of, timestamp
 from pc2dae.suite import ENVIRONMENT, MOTION, Channel, Family, Suite, canonical_units, parse_suite
 
+_LONGEST_S = 1e7  # seconds after midnight of the first day: four months, more than any flight
 _OURS = "pc2dae_attributes"  # the comment line that carries a flight's own attributes
 _MISSING = -9999.0
 # How archives name what a flight calls by one name, with the factor and offset from their unit to ours.
@@ -72,6 +73,9 @@ def read_table(path: Path) -> Table:
         data = body.to_numpy(np.float64)
         if data.shape[1] != count + 1:
             raise ValueError(f"rows have {data.shape[1]} numbers, expected {count + 1}")
+        untimed = ~(np.abs(data[:, 0]) < _LONGEST_S)
+        if untimed.any():
+            raise ValueError(f"the time in line {head + int(np.argmax(untimed)) + 1:,} is no second of a flight")
         midnight = np.datetime64(f"{year:04d}-{month:02d}-{day:02d}", "ns")
     except (ValueError, IndexError, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
         raise FlightError(
