@@ -45,7 +45,12 @@ class LogFile:
         """The bytes, unpacked."""
         with ExitStack() as stack:
             if self.member is not None:
-                yield stack.enter_context(stack.enter_context(zipfile.ZipFile(self.path)).open(self.member))
+                archive = stack.enter_context(zipfile.ZipFile(self.path))
+                try:
+                    member = archive.open(self.member)
+                except OSError as error:  # a damaged offset asks for a place that no file has
+                    raise zipfile.BadZipFile(str(error)) from None
+                yield stack.enter_context(member)
                 return
             raw = stack.enter_context(self.path.open("rb"))
             is_packed = raw.peek(2)[:2] == b"\x1f\x8b"

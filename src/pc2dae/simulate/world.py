@@ -92,7 +92,7 @@ def _blocks(rng: np.random.Generator, steps: int) -> Array:
         length = int(rng.uniform(1, 5) * np.exp(rng.uniform(0, np.log(30))) * OVERSAMPLING) + 2
         _add(series, int(centre), np.full(length, rng.lognormal(0, 0.8)))
     series = lfilter([1 - np.exp(-1 / edge)], [1, -np.exp(-1 / edge)], series)
-    return series * np.exp(rng.uniform(0, 0.5) * _coloured(rng, steps, rng.uniform(0.5, 2)))
+    return np.asarray(series * np.exp(rng.uniform(0, 0.5) * _coloured(rng, steps, rng.uniform(0.5, 2))))
 
 
 def _puffs(rng: np.random.Generator, steps: int) -> Array:
@@ -101,7 +101,7 @@ def _puffs(rng: np.random.Generator, steps: int) -> Array:
     where = np.clip(_times(rng, steps, rng.uniform(0.2, 4)).astype(int), 0, steps - 1)
     drops[where] = rng.lognormal(0, 0.8, len(where))
     tau = np.exp(rng.uniform(np.log(0.5), np.log(40))) * OVERSAMPLING
-    series = lfilter([1.0], [1, -np.exp(-1 / tau)], drops)
+    series = np.asarray(lfilter([1.0], [1, -np.exp(-1 / tau)], drops))
     return series[::-1] if rng.random() < 0.3 else series
 
 
