@@ -61,6 +61,16 @@ def test_scarcity_spans_five_amounts_and_ablation_has_both_bases():
     assert {c.method for c in ablation(plan)} == {"lean", "wide", *ABLATIONS}
 
 
+def test_only_what_the_main_tables_lack_is_scored_briefly():
+    assert [c.campaigns for c in scarcity(plan_of(FULL, methods=["lean"], seeds=1)) if c.is_aside] == [
+        0.125,
+        0.25,
+        0.5,
+        10,
+    ]
+    assert not any(c.is_aside for c in contenders(FULL))
+
+
 @pytest.mark.parametrize(
     ("options", "hint"), [({"methods": ["bayeshrink"]}, "bayesshrink"), ({"parts": ["reel"]}, "real")]
 )

@@ -29,8 +29,7 @@ def test_the_published_injection_figures_stand_beside_ours(results):
 
 
 def test_one_flight_makes_nothing_bold(results):
-    truth = next(s for s in all_sheets(results[1]) if s.title.startswith("Table 4a"))
-    assert not any(cell.is_bold for row in truth.rows for cell in row)
+    assert not any(cell.is_bold for sheet in all_sheets(results[1]) for row in sheet.rows for cell in row)
 
 
 def test_tables_are_written_as_markdown_and_json(results, plan):
@@ -66,8 +65,8 @@ def test_scarcity_has_one_column_per_amount():
 
 def test_ablation_compares_each_network_with_its_own_base():
     rows = pd.concat([made(m, v) for m, v in {
-        "lean": [1.0, 2.0, 3.0], "wide": [9.0, 9.0, 9.0],
-        "lean-no-attention": [2.0, 3.0, 4.0], "wide-as-lean": [8.0, 8.0, 8.0],
+        "lean": [1.0, 2.0, 3.0, 4.0, 5.0], "wide": [9.0] * 5,
+        "lean-no-attention": [2.0, 3.0, 4.0, 5.0, 6.0], "wide-as-lean": [8.0] * 5,
     }.items()])  # fmt: skip
     sheet = ablation_sheet(rows)
     last = {row[0].text: row[-2] for row in sheet.rows}

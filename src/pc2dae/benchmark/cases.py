@@ -47,17 +47,20 @@ def held_out(count: int) -> list[str]:
     return [f"{FIRST_HELD_OUT + i // PAPER_FLIGHTS}-{1 + i % PAPER_FLIGHTS}" for i in range(count)]
 
 
-def training_flights(campaigns: float) -> Iterator[tuple[xr.Dataset, xr.Dataset]]:
-    """Flights and truths of that many campaigns; of a part of one, its first samples."""
+def training_flights(campaigns: float) -> Iterator[xr.Dataset]:
+    """The flights of that many campaigns; of a part of one, its first samples."""
     for number in range(int(np.ceil(campaigns))):
-        plans = plan_campaign(FIRST_TRAINING + number)
-        left = round(min(campaigns - number, 1.0) * sum(plan.samples for plan in plans))
-        for plan in plans:
+        flights = _campaign(FIRST_TRAINING + number)
+        left = round(min(campaigns - number, 1.0) * sum(flight.sizes["time"] for flight in flights))
+        for flight in flights:
             if left > 0:
-                flown = fly_plan(plan)
-                part = slice(0, left)
-                yield as_prepared(flown).isel(time=part), flown.truth.isel(time=part)
-                left -= plan.samples
+                yield flight.isel(time=slice(0, left))
+                left -= flight.sizes["time"]
+
+
+@lru_cache(maxsize=10)
+def _campaign(seed: int) -> tuple[xr.Dataset, ...]:
+    return tuple(as_prepared(fly_plan(plan)) for plan in plan_campaign(seed))
 
 
 @lru_cache(maxsize=2)

@@ -89,8 +89,8 @@ def _loaded(source: str) -> Denoiser:
 def train_contender(contender: Contender, folder: Path) -> None:
     """Train a contender on its share of the training campaigns; one that is trained already stays."""
     if not (folder / COST).exists():
-        flights, _ = zip(*training_flights(contender.campaigns), strict=True)
-        train_on(list(flights), suite_of(flights[0]).only(FAMILIES), contender, folder)
+        flights = list(training_flights(contender.campaigns))
+        train_on(flights, suite_of(flights[0]).only(FAMILIES), contender, folder)
 
 
 def train_on(flights: Sequence[xr.Dataset], suite: Suite, contender: Contender, folder: Path) -> None:

@@ -45,6 +45,11 @@ class Contender:
         return self.campaigns > 0
 
     @property
+    def is_aside(self) -> bool:
+        """Whether it is only in the tables of scarcity or ablation, which need the flight as flown and nothing else."""
+        return self.campaigns not in (0.0, 1.0) or self.method in ABLATIONS
+
+    @property
     def key(self) -> str:
         """A file name of its own."""
         learned = f"-seed{self.seed}-x{self.campaigns:g}-{self.steps or 'own'}" if self.is_trained else ""

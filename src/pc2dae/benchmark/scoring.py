@@ -38,7 +38,7 @@ def score_contender(contender: Contender, case: Case, *, part: str, checkpoint: 
     estimate = job(case.values, case.environment, case.valid)
     spent = time.process_time() - begun
     table = _flown(estimate, case) if case.noise in ("flight", "record") else _against(estimate, case)
-    if case.noise == "flight" and contender.dress != "oracle" and contender.method != "truth":
+    if case.noise == "flight" and _is_probed(contender):
         table = pd.concat([table, *_probed(contender, job, estimate, case)], ignore_index=True)
     cost = cost_of(contender, checkpoint)
     table = table.assign(
@@ -78,6 +78,12 @@ def _against(estimate: Estimate, case: Case) -> pd.DataFrame:
         (n, case.suite.family_of(n), m, float(v)) for m, x in columns.items() for n, v in zip(names, x, strict=True)
     ]
     return with_means(rows)
+
+
+def _is_probed(contender: Contender) -> bool:
+    """Probing takes twenty runs: the first seed is enough, and a tuned filter or the truth has nothing to show."""
+    is_method = contender.dress != "oracle" and contender.method != "truth"
+    return is_method and contender.seed == 0 and not contender.is_aside
 
 
 def _probed(contender: Contender, job: Job, estimate: Estimate, case: Case) -> list[pd.DataFrame]:

@@ -68,8 +68,9 @@ class Sheet:
 
         table = Table(title=self.title, caption=self.note or None, title_justify="left", caption_justify="left",
                       box=SIMPLE_HEAD, pad_edge=False)  # fmt: skip
-        for i, column in enumerate(self.columns):
-            table.add_column(column, justify="left" if i == 0 else "right", no_wrap=i == 0)
+        for i, column in enumerate(self.columns):  # headings may wrap, figures may not
+            longest = max((len(row[i].text) for row in self.rows), default=1)
+            table.add_column(column, justify="left" if i == 0 else "right", min_width=longest)
         for row in self.rows:
             table.add_row(*(f"[bold]{cell.text}[/bold]" if cell.is_bold else cell.text for cell in row))
         return table

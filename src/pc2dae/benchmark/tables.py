@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pc2dae.benchmark import paper
-from pc2dae.benchmark.compare import METRICS, Figures, Key, difference, label, leaders, mean_of, order, per_flight
+from pc2dae.benchmark.compare import (
+    FEWEST,
+    METRICS,
+    Figures,
+    Key,
+    difference,
+    label,
+    leaders,
+    mean_of,
+    order,
+    per_flight,
+)
 from pc2dae.benchmark.sheet import Cell, Sheet
 
 if TYPE_CHECKING:
@@ -165,7 +176,9 @@ def gap(figures: Figures, metric: str, key: Key, against: Key) -> Cell:
     if key not in figures or against not in figures or not np.isfinite(figures[key] - figures[against]).any():
         return Cell()
     found = difference(figures, metric, key, against)
-    return Cell(found.mean, found.low, found.high, is_bold=found.is_lead, digits=METRICS[metric][1])
+    return Cell(
+        found.mean, found.low, found.high, is_bold=found.is_lead and found.flights >= FEWEST, digits=METRICS[metric][1]
+    )
 
 
 def flights_in(rows: pd.DataFrame) -> int:

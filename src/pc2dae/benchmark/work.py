@@ -124,7 +124,8 @@ def _score(unit: Unit, out: Path, data: Path | None) -> None:
 
     held_out = unit.source == HELD_OUT or data is None
     cases = simulated_cases(unit.flight) if held_out else real_cases(Path(data or ""), unit.source, unit.flight)
-    tables = [score_contender(unit.contender, c, part=unit.part, checkpoint=unit.checkpoint(out)) for c in cases]
+    asked = cases[:1] if held_out and unit.contender.is_aside else cases
+    tables = [score_contender(unit.contender, c, part=unit.part, checkpoint=unit.checkpoint(out)) for c in asked]
     some = [table for table in tables if len(table)] or tables[:1]
     with replacing(unit.piece(out)) as temporary:
         pd.concat(some, ignore_index=True).to_parquet(temporary, index=False)

@@ -12,7 +12,7 @@ from pc2dae.cli.app import app
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pc2dae.benchmark import Plan
+    from pc2dae.benchmark import Plan, Sheet
 
 
 @app.command()
@@ -58,11 +58,20 @@ def benchmark(
     if as_json:
         typer.echo((out / "tables.json").read_text(encoding="utf-8"))
         return
-    console = Console()
     for sheet in sheets:
-        console.print(sheet.rich())
+        _shown(sheet)
     typer.echo(f"written: {out}/results.parquet, tables.md, tables.json")
     typer.echo(f"next: pc2dae report {out} -o {out}/report.html")
+
+
+def _shown(sheet: Sheet) -> None:
+    """Print a table as wide as its figures need, even where the terminal is narrower: a cut figure is a wrong one."""
+    from rich.console import Console
+
+    table = sheet.rich()
+    terminal = Console()
+    least = terminal.measure(table, options=terminal.options.update(width=1000)).minimum
+    Console(width=max(terminal.width, least), soft_wrap=True).print(table)
 
 
 def _watched(plan: Plan, out: Path, data: Path | None, workers: int) -> pd.DataFrame:
