@@ -99,7 +99,7 @@ def prepare(flight: xr.Dataset) -> xr.Dataset:
 def denoise(
     flight: xr.Dataset,
     *,
-    model: str | Path | Denoiser = "adaptive",
+    model: str | Path | Denoiser | None = None,
     suite: str | Path | Suite | None = None,
     strength: float = 1.0,
     profile: str = "flight",
@@ -109,9 +109,9 @@ def denoise(
 ) -> xr.Dataset:
     """A flight whose channels hold clean values at or above their bound; what went in stays as `<name>_raw`.
 
-    `model` is a shipped name, a checkpoint folder, an ONNX file, a filter's name or a denoiser; `suite` overrules the
-    flight's own; `strength` blends from 0 (raw, bounded) to 1; profile `live` looks no further ahead than a stream can.
-    Families are denoised or left raw as the quality step judges them; `keep` and `exclude` overrule it.
+    `model` is a shipped name (default `adaptive`, live `adaptive-short`), a checkpoint folder, an ONNX file, a filter's
+    name or a denoiser; `suite` overrules the flight's own; `strength` blends from 0 (raw, bounded) to 1; profile `live`
+    is what a stream gives. Families are denoised or left raw as the quality step judges them; `keep` and `exclude` overrule it.
     """
     if not 0.0 <= strength <= 1.0:
         raise ModelError(f"strength {strength:g} is not between 0 and 1", hint="1 is the model's answer, 0 is raw")
@@ -120,7 +120,11 @@ def denoise(
     if suite is not None:
         chosen = suite if isinstance(suite, Suite) else load_suite(suite)
         flight = flight.assign_attrs(suite=chosen.model_dump_json(exclude_defaults=True))
-    denoiser = load_model(model, profile=profile, progress=progress) if isinstance(model, str | Path) else model
+    chosen_model = model if model is not None else "adaptive-short" if profile == "live" else "adaptive"
+    if isinstance(chosen_model, str | Path):
+        denoiser = load_model(chosen_model, profile=profile, progress=progress)
+    else:
+        denoiser = chosen_model
     ready = prepare(flight)
     believed, left_raw = choose_families(ready, denoiser, keep=keep, exclude=exclude)
     values, environment, valid = arrays_of(ready, believed)

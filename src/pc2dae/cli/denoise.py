@@ -21,8 +21,9 @@ def denoise(
     out: Path = typer.Option(
         ..., "-o", "--out", help="The clean flight: .nc, .csv, .ict, .zarr; a folder for several."
     ),
-    model: str = typer.Option(
-        "adaptive", help="adaptive, lean, wide, a trained MODEL, an .onnx file, or a filter's name."
+    model: str | None = typer.Option(
+        None,
+        help="adaptive (default), adaptive-short (default live), lean, wide, a trained MODEL, an .onnx file, a filter.",
     ),
     suite: str | None = typer.Option(None, help="Suite of a plain CSV: a TOML file or a preset."),
     zone: str | None = typer.Option(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @app.command()
 def stream(
-    model: str = typer.Option("adaptive", help="A shipped network, a trained MODEL or an .onnx file."),
+    model: str = typer.Option("adaptive-short", help="A shipped network, a trained MODEL or an .onnx file."),
     suite: str | None = typer.Option(
         None, help="The payload: a TOML file or a preset. Default: black-kite, or what the model was trained for."
     ),
