@@ -111,7 +111,8 @@ def denoise(
 
     `model` is a shipped name (default `adaptive`, live `adaptive-short`), a checkpoint folder, an ONNX file, a filter's
     name or a denoiser; `suite` overrules the flight's own; `strength` blends from 0 (raw, bounded) to 1; profile `live`
-    is what a stream gives. Families are denoised or left raw as the quality step judges them; `keep` and `exclude` overrule it.
+    is what a stream gives. Families are denoised or left raw as the quality step judges them; `keep` and `exclude`
+    overrule it.
     """
     if not 0.0 <= strength <= 1.0:
         raise ModelError(f"strength {strength:g} is not between 0 and 1", hint="1 is the model's answer, 0 is raw")
