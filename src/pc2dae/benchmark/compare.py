@@ -41,7 +41,9 @@ METRICS: dict[str, tuple[str, int, str | float]] = {
     "negatives": ("neg., %", 1, "low"),
 }
 UNFAIR = ("truth", "constant")  # methods that cannot lead, beside those tuned with the truth
-UNLED = ("smoothness", "hf_reduction", "negatives", "mean_10s_change", "width_90", "leakage")  # a constant would lead
+# No one leads on these: a constant or an interval as wide as the world would.
+UNLED = ("smoothness", "hf_reduction", "negatives", "mean_10s_change", "width_90", "leakage",
+         "coverage_90", "coverage_90_plume", "coverage_90_background")  # fmt: skip
 FEWEST = 5  # flights a lead is claimed over
 
 Key = tuple[str, str]  # method, dress
