@@ -99,7 +99,7 @@ def test_describe_prints_the_parameters_of_the_paper():
 def test_train_denoise_export_and_the_same_numbers_from_the_file(table):
     words = ["train", "log.csv", "-o", "mymodel", "--suite", "own.toml", "--steps", "30", "--seed", "4"]
     out = run(*words).stdout.splitlines()
-    assert out[0] == "lean for 3 channels, objective paper, seed 4: trained"
+    assert out[0] == "lean on 1 flight, seed 4: trained"
     assert out[2] == "next: pc2dae denoise log.csv -o clean.nc --model mymodel"
     assert "trained before" in run(*words).stdout
     run("denoise", "log.csv", "-o", "a.nc", "--suite", "own.toml", "--model", "mymodel")
