@@ -15,7 +15,8 @@ from pc2dae.suite import load_suite
 @pytest.mark.filterwarnings("ignore")
 def test_act_masks_what_we_flag(tmp_path: Path) -> None:
     pytest.importorskip("act", reason="act-atmos is not installed")
-    import act.qc.qcfilter  # noqa: F401 (adds `.qcfilter` to datasets)
+    import act.qc.clean
+    import act.qc.qcfilter  # noqa: F401 (both add accessors to datasets)
 
     suite = load_suite("black-kite").only(["co2"])
     time = np.datetime64("2025-10-10T16:00:00") + np.arange(60).astype("timedelta64[s]")
@@ -23,6 +24,7 @@ def test_act_masks_what_we_flag(tmp_path: Path) -> None:
     flight = new_flight(time, {name: np.full(60, 420.0) for name in suite.names}, suite, flags={"co2_scd30": flags})
     write_flight(flight, tmp_path / "flight.nc")
     with xr.open_dataset(tmp_path / "flight.nc") as opened:
+        opened.clean.cleanup()  # as ACT's own reader does with `cleanup_qc`
         masked = opened.qcfilter.get_masked_data("co2_scd30", rm_assessments=["Bad"])
         stale = opened.qcfilter.get_qc_test_mask("co2_scd30", 2)  # the second bit
     assert masked.mask.tolist() == (flags & BAD != 0).tolist()
