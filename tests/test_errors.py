@@ -46,3 +46,7 @@ def test_nearest(wrong: str, choices: list[str], hint: str) -> None:
 def test_a_name_that_exists_is_its_own_nearest(choices: list[str], data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(choices))
     assert nearest(name, choices) == f"did you mean '{name}'?"
+
+
+def test_the_nearest_name_is_found_whatever_its_case() -> None:
+    assert nearest("co", ["CO", "time"]) == "did you mean 'CO'?"

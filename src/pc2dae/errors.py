@@ -40,7 +40,10 @@ class ModelError(Pc2daeError):
 def nearest(name: str, choices: Iterable[str]) -> str:
     """The hint for a misspelt `name`: the nearest of `choices` first, then all that is there."""
     known = sorted(choices)
-    close = get_close_matches(name, known, n=1, cutoff=0.5) or get_close_matches(name.lower(), known, n=1, cutoff=0.5)
+    by_case = {choice.lower(): choice for choice in reversed(known)}
+    close = get_close_matches(name, known, n=1, cutoff=0.5)
+    if not close:
+        close = [by_case[match] for match in get_close_matches(name.lower(), by_case, n=1, cutoff=0.5)]
     if close:
         return f"did you mean '{close[0]}'?"
     shown = ", ".join(known[:12]) + (f" and {len(known) - 12} more" if len(known) > 12 else "")

@@ -101,6 +101,12 @@ def test_an_offset_below_the_bound_leaves_the_excess_right(model, shift: float) 
     assert excess == pytest.approx(30 * 8 * np.sqrt(2 * np.pi), rel=0.02)
 
 
+def test_a_level_far_above_the_bound_costs_no_precision(model) -> None:
+    noise = np.random.default_rng(12).standard_normal((2, T))
+    near, far = (run(model, level + noise).unbounded - level for level in (500.0, 5e8))
+    assert far == pytest.approx(near, abs=0.02)
+
+
 def test_pieces_are_the_whole(model, monkeypatch) -> None:
     rng = np.random.default_rng(8)
     values = 5 + rng.standard_normal((3, T)) + 20 * plume(700, 15)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 INPUTS = ("values", "valid", "noise", "lag1", "bound")
 MINUTE = 60  # samples
+_FAR = 500.0  # σ above the bound: as far as the training world goes
 PIECE = 4096  # samples given out per run: bounds memory, and is long beside the overlap
 
 Network = Callable[..., tuple[Array, ...]]  # the inputs above, (batch, channel, time) each, bound (…, 1)
@@ -58,7 +59,7 @@ class AdaptiveDenoiser:
                 usable = live_sigma(sigma, above, seen)
             else:
                 noise = noise_level(values, seen)
-                zero = np.minimum(bound, _clean_air(values, seen, noise.sigma, bound))
+                zero = _clean_air(values, seen, noise.sigma, bound)
                 above = values - zero[:, None]
                 sigma, lag1 = (
                     np.repeat(level[:, None], values.shape[1], axis=1) for level in (noise.sigma, noise.lag1)
@@ -121,17 +122,19 @@ def live_sigma(sigma: Array, above: Array, seen: Mask) -> Array:
 
 
 def _clean_air(values: Array, seen: Mask, sigma: Array, bound: Array) -> Array:
-    """The level of each channel's clean air where that lies more than 1 σ below the bound, otherwise the bound.
+    """What each channel is counted from: its bound, or its clean air where that lies more than 1 σ below it.
 
     The network has learned that no true value lies below the bound. A sensor with a negative zero would have its clean
     air pulled up, and its plumes cut: it is given its own zero, and the bound holds for the bounded estimate alone.
+    A channel that never comes within 500 σ of its bound is counted from there: farther away the network learned no
+    difference, and float32 would lose the noise.
     """
     level = np.array(bound, dtype=np.float64)
     for row, (x, ok) in enumerate(zip(values, seen, strict=True)):
         if ok.sum() >= 2 * MINUTE:
             total = np.cumsum(np.concatenate(([0.0], x[ok])))
             low = float(np.quantile((total[MINUTE:] - total[:-MINUTE]) / MINUTE, 0.05))
-            level[row] = low if low < bound[row] - sigma[row] else bound[row]
+            level[row] = low if low < bound[row] - sigma[row] else max(bound[row], low - _FAR * sigma[row])
     return level
 
 
