@@ -1,4 +1,4 @@
-"""Pretraining of the adaptive denoiser on random simulated suites: `python -m pc2dae.training.pretrain -o FOLDER`.
+"""Pretraining of the adaptive denoiser on random simulated suites; `training/adaptive.py` has the command.
 
 The loss is what the estimate is judged by, each channel against its own raw error so that no channel outweighs another:
     MAE/MAE₀ + ¼ log(MSE/MSE₀ + 0.003) + 0.3 · MAE of 32-s means/MAE₀ + 0.1 · pinball₀.₉(log|error|, log 1.645 σ̂).
