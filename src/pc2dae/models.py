@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from pc2dae.edge.card import check_digest, parse_card
-from pc2dae.edge.runtime import denoiser_of
-from pc2dae.edge.safe import read_limited, read_onnx
+from pc2dae.edge.load import open_network
+from pc2dae.edge.safe import read_limited
 from pc2dae.emit import Denoiser
 from pc2dae.errors import ModelError, nearest
 
@@ -42,15 +42,8 @@ def load_model(source: str | Path, *, profile: str = "flight", progress: Progres
 
 
 def _open(path: Path, name: str, profile: str, progress: Progress | None) -> Denoiser:
-    """An ONNX file as the denoiser its card says it is."""
-    from pc2dae.edge import adaptive
-
-    data, facts = read_onnx(path)
-    if facts.inputs == adaptive.INPUTS:
-        any_suite = adaptive.adaptive_of(data, facts, name=name, profile=profile)
-        any_suite.progress = progress
-        return any_suite
-    denoiser = denoiser_of(data, name=name)
+    """An ONNX file as the denoiser it is, telling its progress."""
+    denoiser, _ = open_network(path, name, profile=profile)
     denoiser.progress = progress
     return denoiser
 

@@ -25,11 +25,11 @@ def open_live(source: str | Path) -> tuple[AdaptiveDenoiser | WindowedDenoiser, 
     shipped = sorted(p.name.removesuffix(".onnx") for p in weights.iterdir() if p.name.endswith(".onnx"))
     if str(source) in shipped:
         with as_file(weights / f"{source}.onnx") as file:
-            return _open(file, str(source))
+            return open_network(file, str(source), profile="live")
     if path.is_dir():
-        return _open(path / "model.onnx", path.name)
+        return open_network(path / "model.onnx", path.name, profile="live")
     if path.is_file():
-        return _open(path, path.stem)
+        return open_network(path, path.stem, profile="live")
     raise ModelError(f"there is no model '{source}' that runs live", hint=nearest(str(source), shipped))
 
 
@@ -50,9 +50,10 @@ def live_engine(
     return engine, card
 
 
-def _open(path: Path, name: str) -> tuple[AdaptiveDenoiser | WindowedDenoiser, Card]:
+def open_network(path: Path, name: str, *, profile: str) -> tuple[AdaptiveDenoiser | WindowedDenoiser, Card]:
+    """An ONNX file as the denoiser its inputs say it is, and its card."""
     data, facts = read_onnx(path)
     card = {"model": name, "model_sha256": digest(data), **card_of(facts, where=path.name)}
     if facts.inputs == adaptive.INPUTS:
-        return adaptive_of(data, facts, name=name, profile="live"), card
+        return adaptive_of(data, facts, name=name, profile=profile), card
     return denoiser_of(data, name=name), card

@@ -105,8 +105,7 @@ class Adaptive(nn.Module):
         super().__init__()
         self.config = config
         self.widths = [2**k for k in range(1, config.reach.bit_length())]
-        sides = 1 if config.right == 1 else 3
-        self.candidates = 1 + sum(1 if w > config.right else sides for w in self.widths) + self._extra_centres()
+        self.candidates = 1 + sum(1 + (config.right > 1) + (config.right >= w) for w in self.widths)  # see `_averages`
         features, width = 2 * len(self.widths) + 11, config.width
         self.enter = nn.Conv1d(features, width, 1)
         self.tell = nn.Conv1d(width, 8, 1)
@@ -127,9 +126,6 @@ class Adaptive(nn.Module):
                     value.mul_(0.3 if name.endswith("weight") else 0.0)
                 if name == "choose_first.bias":
                     value[-1] = 3.0  # begin by trusting
-
-    def _extra_centres(self) -> int:
-        return sum(1 for w in self.widths if w > self.config.right > 1)
 
     # ── pieces ──
 
@@ -171,12 +167,10 @@ class Adaptive(nn.Module):
             finer = coarser
             last = min(w // 2, config.right)
             found.append((sums.at(last - w // 2, w // 2) - sums.at(last - w, w // 2)) / w**0.5)
-        bend = (
-            z - 0.5 * (_shift(z, -1) + _shift(z, -2)) if config.right == 1 else z - 0.5 * (_shift(z, -1) + _shift(z, 1))
-        )
+        before, after = _shift(z, -1), _shift(z, -2 if config.right == 1 else 1)
+        bend = z - 0.5 * (before + after)
         rough = Windows(bend.square() / 1.5, 32, config.right)
         local = [torch.log(rough.mean(w) + 0.02) for w in (8, 32)]
-        before, after = _shift(z, -1), _shift(z, -2 if config.right == 1 else 1)
         found += [z - torch.maximum(before, after), z - torch.minimum(before, after)]
         found += [sums.mean(4), sums.mean(4) + base, z]
         return [torch.asinh(f) for f in found] + [*local, mask, density.around(8) / 15, repeat, lag1]
@@ -220,9 +214,9 @@ class Adaptive(nn.Module):
         batch, channels, time = values.shape
         fine = torch.isfinite(values) & (values.abs() < 1e30)
         mask = (fine & (valid > 0.5)).to(values.dtype)
-        scaled = (torch.where(fine, values, bound) - bound) / sigma
-        z, base = self._filled(scaled.clamp(-_CLIP, _CLIP), mask)
-        repeat = (torch.where(fine, values, bound) == _shift(torch.where(fine, values, bound), -1)).to(values.dtype)
+        known = torch.where(fine, values, bound)
+        z, base = self._filled(((known - bound) / sigma).clamp(-_CLIP, _CLIP), mask)
+        repeat = (known == _shift(known, -1)).to(values.dtype)
 
         flat = (batch * channels, -1, time)
         told = torch.stack(self._features(z, base, mask, repeat, lag1), 2).reshape(flat)
