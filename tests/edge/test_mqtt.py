@@ -202,6 +202,19 @@ def test_a_consumer_that_was_away_gets_what_it_missed_once(tmp_path: Path) -> No
     assert [json.loads(line)["seq"] for line in path.read_bytes().splitlines()] == list(range(112))
 
 
+def test_a_killed_gateway_is_told_offline_by_its_last_will(tmp_path: Path) -> None:
+    with mosquitto(tmp_path, "allow_anonymous true") as port, listening(Broker("127.0.0.1", port), "#") as heard:
+        command = [sys.executable, "-m", "pc2dae", "stream", "--model", "lean", "--state", str(tmp_path / "state")]
+        command += ["--mqtt", f"127.0.0.1:{port}", "--in", "smoke/raw", "--out", "smoke/clean"]
+        gateway = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+        try:
+            wait_for(lambda: heard.get("smoke/clean/status") == [b"online"], 60)
+        finally:
+            gateway.kill()
+            gateway.wait()
+        wait_for(lambda: heard["smoke/clean/status"] == [b"online", b"offline"])
+
+
 def test_the_example_broker_lets_in_only_those_it_knows_and_encrypts(tmp_path: Path) -> None:
     if shutil.which("openssl") is None or shutil.which("mosquitto_passwd") is None:
         pytest.skip("openssl and mosquitto_passwd are not installed")
