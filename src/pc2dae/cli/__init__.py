@@ -22,6 +22,8 @@ from pc2dae.cli import train as _train  # noqa: F401
 from pc2dae.cli import export as _export  # noqa: F401
 from pc2dae.cli import stream as _stream  # noqa: F401
 from pc2dae.cli import replay as _replay  # noqa: F401
+from pc2dae.cli import serve as _serve  # noqa: F401
+from pc2dae.cli import archive as _archive  # noqa: F401
 
 # isort: on
 from pc2dae.cli.app import app

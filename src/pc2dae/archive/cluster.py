@@ -1,0 +1,94 @@
+"""A Dask cluster for the time of a run: workers of our own on this machine, or somebody's scheduler."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from itertools import islice
+from typing import TYPE_CHECKING, Any, TypeVar
+from uuid import uuid4
+
+from pc2dae.errors import Pc2daeError
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+T = TypeVar("T")
+AHEAD = 1000  # flights handed to the scheduler at a time: enough for hundreds of workers, little for its memory
+_DASHBOARD = "127.0.0.1:8787"
+_log = logging.getLogger(__name__)
+
+
+class ClusterError(Pc2daeError):
+    """The cluster cannot be reached, or went away."""
+
+
+@contextmanager
+def connected(
+    *, workers: int = 2, scheduler: str | None = None, memory: str = "auto", dashboard: bool = False
+) -> Iterator[Client]:
+    """A client of `scheduler`, or of a local cluster of so many workers: processes of one thread, on loopback.
+
+    Local workers end with this process, however it ends; one that needs more than `memory` is restarted.
+    """
+    from distributed import Client, LocalCluster
+
+    if scheduler is not None:
+        try:
+            client = Client(scheduler, timeout="20s", set_as_default=False)
+        except (OSError, ValueError, TimeoutError) as error:
+            raise ClusterError(f"no scheduler answers at {scheduler} ({_first_line(error)})",
+                               hint="start one with `dask scheduler`, or use --workers") from None  # fmt: skip
+        with client:
+            if not client.nthreads():
+                _log.warning("the scheduler at %s has no workers yet: waiting for them", scheduler)
+            yield client
+        return
+    with (
+        LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            processes=True,
+            host="127.0.0.1",
+            memory_limit=memory,
+            dashboard_address=_DASHBOARD if dashboard else None,
+            worker_dashboard_address=None,
+            silence_logs=logging.CRITICAL,
+        ) as local,
+        Client(local, set_as_default=False) as client,
+    ):
+        yield client
+
+
+def each(client: Client, work: Callable[..., T], jobs: Iterable[tuple[str, tuple[Any, ...]]]
+         ) -> Iterator[tuple[str, T | BaseException]]:  # fmt: skip
+    """Run `work(*arguments)` for every job (name, arguments), giving name and answer as each is done.
+
+    A job whose worker dies is done again by another; one that has cost several workers their life, or that raises, is
+    answered with the error. Tasks carry the job's name, and only so many are with the scheduler at a time.
+    """
+    from distributed import as_completed
+
+    run, waiting = uuid4().hex[:8], iter(jobs)
+    running = as_completed(loop=client.loop)
+    names = {}
+
+    def submit(count: int) -> None:
+        for name, arguments in islice(waiting, count):
+            future = client.submit(work, *arguments, key=f"{name}-{run}", pure=False)
+            names[future.key] = name
+            running.add(future)
+
+    submit(AHEAD)
+    for future in running:
+        name = names.pop(future.key)
+        if future.cancelled():
+            raise ClusterError("the scheduler went away", hint="run the same command again: it does what is missing")
+        error = future.exception()
+        yield name, future.result() if error is None else error
+        submit(1)
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).splitlines()[0][:120] if str(error) else type(error).__name__

@@ -1,0 +1,48 @@
+"""From a folder of flights to an archive: what is missing is done, what is done is left alone."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pc2dae.archive.cluster import each
+from pc2dae.archive.place import Archive, Record
+from pc2dae.archive.sources import Source, find_sources
+from pc2dae.archive.work import Order, denoise_one, failed, is_done, line_of
+from pc2dae.atomic import write_text
+from pc2dae.suite import parse_suite
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+ORDER = ".order.json"  # among an archive's papers: what was asked for last
+
+
+def pending(root: Path, archive: Archive, order: Order) -> tuple[list[Source], list[Source]]:
+    """The flights under `root` that are to be done, and all of them."""
+    suite = None if order.suite is None else parse_suite(order.suite, where="the suite")
+    sources = find_sources(root.resolve(), suite=suite, leave_out=archive.root)
+    papers = json.dumps({"source": str(root.resolve()), "order": order.key, "suite": order.suite})
+    write_text(archive.papers / ORDER, papers + "\n")
+    return [source for source in sources if not is_done(source, order, archive)], sources
+
+
+def denoise_all(todo: Sequence[Source], archive: Archive, order: Order, client: Client) -> Iterator[Record]:
+    """Denoise every flight on the cluster, giving its record as it is done."""
+    known, epoch = {source.name: source for source in todo}, os.environ.get("SOURCE_DATE_EPOCH")
+    jobs = ((source.name, (source, order, archive, epoch)) for source in todo)
+    for name, answer in each(client, denoise_one, jobs):
+        if isinstance(answer, BaseException):
+            answer = failed(known[name], order, _lost(answer))
+            archive.mark(answer)
+        yield answer
+
+
+def _lost(error: BaseException) -> str:
+    """Why a flight has no record of its own: its worker died, again and again, or could not write."""
+    if type(error).__name__ == "KilledWorker":
+        return "its worker died each time it was tried, as when memory runs out; give each worker more with --memory"
+    return line_of(error)

@@ -1,0 +1,175 @@
+"""What there is to do: the flights under a folder or in a Zarr store, and how to tell that one has changed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import xarray as xr
+
+from pc2dae.errors import FlightError, Pc2daeError
+from pc2dae.logs import plain
+from pc2dae.logs.files import LogFile, head_lines
+from pc2dae.logs.reader import Head
+from pc2dae.logs.sniff import READERS, is_flight
+from pc2dae.suite import Suite
+
+_TRUTH = ".truth.nc"  # beside a simulated flight, not one itself
+_ALONE = (".nc", ".ict")  # a flight in each file
+_LOGS = (".csv", ".txt", ".log", ".dat", ".tsv", ".bin", ".xlsx", ".gz", ".zip")  # what instruments call their files
+_BLOCK = 1 << 20  # bytes hashed at a time
+
+
+@dataclass(frozen=True)
+class Source:
+    """One flight to be: its name in the archive, where it lies, and its group if that is a store of many."""
+
+    name: str  # path within the tree, without suffix: "day_2/flight_007"
+    path: Path
+    group: str | None = None
+
+    @property
+    def place(self) -> Path:
+        """The file or folder that holds this flight and no other."""
+        return self.path if self.group is None else self.path / self.group
+
+
+def find_sources(root: Path, *, suite: Suite | None = None, leave_out: Path | None = None) -> list[Source]:
+    """The flights under `root` by name: log folders, netCDF, ICARTT and plain CSV files, Zarr stores.
+
+    A folder with a file that an instrument reader knows is one flight, with all that lies in it. A CSV stands alone
+    if it is a flight of ours or fits the suite.
+    """
+    if not root.exists():
+        raise FlightError(f"there is no {root}", hint="check the path")
+    away = None if leave_out is None else leave_out.resolve()
+    found = sorted(_flights(root, root, suite, away), key=lambda source: source.name)
+    if not found:
+        raise FlightError(f"no flight in {root}", hint="expected folders of logs, .nc, .csv, .ict or a .zarr store")
+    for first, second in pairwise(found):
+        if first.name == second.name:
+            raise Pc2daeError(f"{first.place} and {second.place} would both become '{first.name}'",
+                              hint="keep one of them, or put them into different folders")  # fmt: skip
+    return found
+
+
+def _flights(place: Path, root: Path, suite: Suite | None, away: Path | None) -> Iterator[Source]:
+    if away is not None and place.resolve() == away:
+        return
+    if place.is_file() or _is_store(place):
+        yield from _of_store(place, root) if place.is_dir() else [Source(_name(place, root), place)]
+        return
+    inside = sorted(p for p in place.iterdir() if not p.name.startswith("."))
+    files = [p for p in inside if p.is_file() and not p.name.endswith(_TRUTH)]
+    folders = [p for p in inside if p.is_dir()]
+    logs = [p for p in files if p.suffix.lower() in _LOGS]
+    is_described = suite is not None and not suite.sources  # then the suite says which tables are flights
+    if not is_described and any(map(_is_log, logs)):
+        yield Source(_name(place, root), place)
+        return
+    alone = [p for p in files if p.suffix.lower() in _ALONE or (p in logs and _is_table(p, suite))]
+    if logs and not alone and (not folders or any(map(_is_log, logs))):  # nothing in it may be readable: to be said
+        yield Source(_name(place, root), place)
+        return
+    for path in alone:
+        yield Source(_name(path, root), path)
+    for folder in folders:
+        yield from _flights(folder, root, suite, away)
+
+
+def _name(place: Path, root: Path) -> str:
+    inside = place.relative_to(root) if place != root else Path(place.resolve().name)
+    return str(inside.with_suffix("") if place.is_file() or place.suffix == ".zarr" else inside)
+
+
+def _is_store(place: Path) -> bool:
+    return (place / "zarr.json").is_file() or (place / ".zgroup").is_file()
+
+
+def _of_store(store: Path, root: Path) -> Iterator[Source]:
+    """Every group that holds a time axis is a flight; a store that is one flight itself counts as one file."""
+    if _has_time(store):
+        yield Source(_name(store, root), store)
+        return
+    prefix = "" if store == root else f"{_name(store, root)}/"
+    for folder, inside, _ in os.walk(store):
+        group = Path(folder)
+        if _has_time(group):
+            inside.clear()
+            name = str(group.relative_to(store))
+            yield Source(prefix + name, store, name)
+
+
+def _has_time(group: Path) -> bool:
+    return (group / "time" / "zarr.json").is_file() or (group / "time" / ".zarray").is_file()
+
+
+def _is_table(path: Path, suite: Suite | None) -> bool:
+    """Whether a CSV is a whole flight: one of ours, or a table that the suite (or a preset) describes."""
+    if path.suffix.lower() != ".csv":
+        return False
+    if is_flight(path):
+        return True
+    head = _head(path)
+    if head is None:
+        return False
+    if suite is not None and not suite.sources:
+        return plain.fits(head, suite)
+    return plain.fitting_preset(head) is not None
+
+
+def _is_log(path: Path) -> bool:
+    head = _head(path)
+    return head is not None and any(reader.recognises(head) for reader in READERS.values())
+
+
+def _head(path: Path) -> Head | None:
+    file = LogFile(path)
+    try:
+        return Head(file.head(), head_lines(file))
+    except Pc2daeError:  # damaged: not recognised, and said when it is read
+        return None
+
+
+def stamp(source: Source) -> str:
+    """A short word that changes when a file of the flight is written anew: from names, sizes and times, not contents.
+
+    It says at once that nothing happened; whether something did, `digest` decides.
+    """
+    told = [(str(p.relative_to(source.place)), p.stat().st_size, p.stat().st_mtime_ns) for p in files_of(source.place)]
+    return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:16]
+
+
+def digest(place: Path) -> str:
+    """SHA-256 of a file, or of a folder's names and contents in the order of their names."""
+    total = hashlib.sha256()
+    for path in files_of(place):
+        if place.is_dir():
+            total.update(f"{path.relative_to(place)}\0{path.stat().st_size}\0".encode())
+        with path.open("rb") as handle:
+            while block := handle.read(_BLOCK):
+                total.update(block)
+    return total.hexdigest()
+
+
+def files_of(place: Path) -> list[Path]:
+    """The file itself, or all files of a folder in the order of their names; nothing hidden."""
+    if not place.is_dir():
+        return [place]
+    inside = (p for p in place.rglob("*") if p.is_file())
+    return sorted(p for p in inside if not any(part.startswith(".") for part in p.relative_to(place).parts))
+
+
+def open_source(source: Source, *, suite: Suite | None = None, zone: str | None = None) -> xr.Dataset:
+    """The flight itself."""
+    from pc2dae.archive.groups import read_group
+    from pc2dae.pipeline import open_flight
+
+    if source.group is not None or _is_store(source.path):
+        return read_group(source.place, suite)
+    return open_flight(source.path, suite=suite, zone=zone)

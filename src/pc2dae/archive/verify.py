@@ -1,0 +1,93 @@
+"""Is everything there, whole, and nothing else? Every hash is computed anew."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from pc2dae.archive.place import DONE, Archive, Record
+from pc2dae.archive.run import ORDER
+from pc2dae.archive.sources import digest, files_of, find_sources
+from pc2dae.errors import Pc2daeError
+from pc2dae.suite import parse_suite
+
+TORN, MISSING, FOREIGN, CHANGED = "torn", "missing", "foreign", "changed"
+_THREADS = 4  # hashing waits for the disk, and lets others run meanwhile
+Report = Callable[[int, int], None]  # flights checked, flights in all
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that is not as it should be."""
+
+    kind: str  # torn, missing, foreign, changed
+    what: str  # the flight, or the file
+    why: str
+
+
+def verify(archive: Archive, *, report: Report | None = None) -> tuple[list[Finding], int]:
+    """What is wrong with an archive, and how many whole flights it holds.
+
+    torn: a file is not what was written. missing: a flight's file is gone, or the flight was never done. foreign: a
+    file that no flight accounts for. changed: the flight's source is not what it was (one that is gone is no fault).
+    """
+    done = [record for record in archive.records() if record["status"] == DONE]
+    findings: list[Finding] = []
+    with ThreadPoolExecutor(_THREADS) as pool:
+        for count, found in enumerate(pool.map(lambda record: list(_judged(archive, record)), done), 1):
+            findings += found
+            if report is not None:
+                report(count, len(done))
+    whole = len(done) - len({finding.what for finding in findings if finding.kind in (TORN, MISSING)})
+    findings += _foreign(archive, {record["flight"] for record in done})
+    findings += _never_done(archive, {record["flight"] for record in done})
+    return findings, whole
+
+
+def _judged(archive: Archive, record: Record) -> Iterator[Finding]:
+    name, source = record["flight"], Path(record["source"])
+    output = archive.output(name)
+    if not output.exists():
+        yield Finding(MISSING, name, f"{output.name} is gone")
+    elif digest(output) != record["output_sha256"]:
+        yield Finding(TORN, name, f"{output.name} is not what was written")
+    if source.exists() and digest(source) != record["source_sha256"]:
+        yield Finding(CHANGED, name, f"{source} is not what it was made from")
+
+
+def _foreign(archive: Archive, names: set[str]) -> Iterator[Finding]:
+    """Files in the archive that belong to no flight that is done; what is half made among them."""
+    for path in archive.leftovers():
+        yield Finding(FOREIGN, str(path.relative_to(archive.papers)), "half made by a run that was killed")
+    if archive.scratch.is_dir() and any(archive.scratch.iterdir()):
+        yield Finding(FOREIGN, archive.scratch.name, "half made by a run that was killed")
+    if archive.is_store:
+        for place in _groups(archive.root):
+            if (name := str(place.relative_to(archive.root))) not in names:
+                yield Finding(FOREIGN, name, "no marker says that it is done")
+        return
+    for path in files_of(archive.root):
+        inside = path.relative_to(archive.root)
+        if path != archive.index and (inside.suffix != ".nc" or str(inside.with_suffix("")) not in names):
+            yield Finding(FOREIGN, str(inside), "no marker says that it is done")
+
+
+def _groups(store: Path) -> list[Path]:
+    return sorted(path.parent.parent for path in store.rglob("time/zarr.json"))
+
+
+def _never_done(archive: Archive, names: set[str]) -> Iterator[Finding]:
+    """Flights of the source that the archive does not have, with the reason where one is known."""
+    try:
+        papers = json.loads((archive.papers / ORDER).read_text(encoding="utf-8"))
+        suite = None if papers["suite"] is None else parse_suite(papers["suite"], where="the suite")
+        sources = find_sources(Path(papers["source"]), suite=suite, leave_out=archive.root)
+    except (OSError, ValueError, KeyError, Pc2daeError):  # the source may have been put away
+        return
+    for source in sources:
+        if source.name not in names:
+            record = archive.record(source.name)
+            yield Finding(MISSING, source.name, "not done yet" if record is None else f"failed: {record['error']}")

@@ -1,0 +1,151 @@
+"""`pc2dae archive`: thousands of flights on a cluster, or on the cores of one machine."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from pc2dae.cli.app import app
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.progress import Progress
+
+archive = typer.Typer(
+    help="Thousands of flights: denoise on a Dask cluster, index, verify, summarise, cross-validate.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+)
+app.add_typer(archive, name="archive")
+
+WORKERS = typer.Option(2, min=1, help="Workers on this machine, one thread each.")
+SCHEDULER = typer.Option(None, metavar="ADDRESS", help="A Dask scheduler to use instead, such as tcp://10.0.0.1:8786.")
+MEMORY = typer.Option("auto", help="What a worker may use, such as 4GB; one that needs more is restarted.")
+DASHBOARD = typer.Option(False, "--dashboard", help="Dask's own page at http://127.0.0.1:8787 (needs bokeh).")
+
+
+@archive.command()
+def denoise(
+    source: Path = typer.Argument(..., metavar="SRC", help="Tree of log folders, .nc, .csv, .ict; or a Zarr store."),
+    target: Path = typer.Argument(..., metavar="DST", help="Folder for netCDF files, or NAME.zarr for one store."),
+    workers: int = WORKERS,
+    scheduler: str | None = SCHEDULER,
+    model: str = typer.Option("adaptive", help="As `pc2dae denoise` takes it; a file must be visible to all workers."),
+    suite: str | None = typer.Option(None, help="Suite of plain CSVs: a TOML file or a preset."),
+    zone: str | None = typer.Option(None, help='Time zone of stamps that carry none: "UTC", "-05:00".'),
+    memory: str = MEMORY,
+    dashboard: bool = DASHBOARD,
+) -> None:
+    """Denoise every flight under SRC into DST; run again, it does only what is missing or has changed.
+
+    Example: pc2dae archive denoise campaign clean --workers 2
+    """
+    from pc2dae.archive.cluster import connected
+    from pc2dae.archive.index import write_index
+    from pc2dae.archive.place import FAILED, Archive
+    from pc2dae.archive.run import denoise_all, pending
+    from pc2dae.archive.work import order_of
+    from pc2dae.suite import load_suite
+
+    order = order_of(model, suite=None if suite is None else load_suite(suite), zone=zone)
+    place = Archive(target.resolve())
+    with place.locked():
+        place.prepare()
+        todo, sources = pending(source, place, order)
+        failures = 0
+        try:
+            if todo:
+                with (
+                    _progress("starting workers", len(todo)) as (progress, task),
+                    connected(workers=workers, scheduler=scheduler, memory=memory, dashboard=dashboard) as client,
+                ):
+                    progress.update(task, description="denoising flights")
+                    for record in denoise_all(todo, place, order, client):
+                        progress.advance(task)
+                        if record["status"] == FAILED:
+                            failures += 1
+                            progress.console.print(f"{record['flight']}: {record['error']}", highlight=False)
+        finally:
+            table = write_index(place)
+    done = len(todo) - failures
+    typer.echo(
+        f"{len(sources):,} flights: {done:,} denoised, {len(sources) - len(todo):,} done before, {failures:,} failed"
+    )
+    typer.echo(f"written: {target}; index of {len(table):,} flights: {place.index.name}")
+    if failures:
+        raise typer.Exit(1)
+    typer.echo(f"next: pc2dae archive summary {target} -o summary.html")
+
+
+@archive.command()
+def index(
+    target: Path = typer.Argument(..., metavar="DST", help="An archive."),
+    as_json: bool = typer.Option(False, "--json", help="Print the table as JSON."),
+) -> None:
+    """Rebuild the table of an archive, index.parquet, from what lies in it.
+
+    Example: pc2dae archive index clean
+    """
+    from pc2dae.archive.index import write_index
+    from pc2dae.archive.place import open_archive
+
+    place = open_archive(target)
+    table = write_index(place)
+    if as_json:
+        typer.echo(table.to_json(orient="records", date_format="iso", indent=1))
+        return
+    counts = ", ".join(f"{count:,} {status}" for status, count in table["status"].value_counts().items())
+    typer.echo(f"{len(table):,} flights ({counts}): {place.index}")
+
+
+@archive.command()
+def verify(
+    target: Path = typer.Argument(..., metavar="DST", help="An archive."),
+    as_json: bool = typer.Option(False, "--json", help="Print what was found as JSON."),
+) -> None:
+    """Compute every hash anew and look for torn, missing, foreign and outdated files; exit code 1 if there are any.
+
+    Example: pc2dae archive verify clean
+    """
+    import json
+
+    from rich.console import Console
+    from rich.table import Table
+
+    from pc2dae.archive.place import open_archive
+    from pc2dae.archive.verify import verify as find
+
+    with _progress("hashing flights", None) as (progress, task):
+        findings, whole = find(
+            open_archive(target), report=lambda n, total: progress.update(task, completed=n, total=total)
+        )
+    if as_json:
+        typer.echo(json.dumps({"whole": whole, "findings": [vars(finding) for finding in findings]}, indent=1))
+    else:
+        if findings:
+            table = Table("", "what", "why")
+            for finding in findings:
+                table.add_row(finding.kind, finding.what, finding.why)
+            Console().print(table)
+        typer.echo(
+            f"{whole:,} flights whole, {len(findings):,} things to look at"
+            if findings
+            else f"{whole:,} flights, all whole"
+        )
+    if findings:
+        raise typer.Exit(1)
+
+
+@contextmanager
+def _progress(description: str, total: int | None) -> Iterator[tuple[Progress, Any]]:
+    """A bar with flights done and time left, on stderr."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        yield progress, progress.add_task(description, total=total)
