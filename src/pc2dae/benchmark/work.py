@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 Report = Callable[[str, int, int], None]  # what was done last, units done, units in all
 RESULTS = "results.parquet"
+TIMES = "times.csv"  # what each unit cost, in processor seconds
 HELD_OUT = "held-out"  # the set that simulated flights belong to
 
 
@@ -63,7 +65,8 @@ def run(
                for piece, u in pieces.items() if not piece.exists()]  # fmt: skip
     told = _Told(report, len(models) + len(pieces), len(models) - len(jobs) + len(pieces) - len(scoring))
     for stage in (jobs, scoring):  # a network is scored after it is trained
-        for name in _each(stage, workers):
+        for name, seconds in _each(stage, workers):
+            _note(out, name, seconds)
             told.of(name)
     return _gather(units, out)
 
@@ -142,23 +145,41 @@ def _gather(units: Sequence[Unit], out: Path) -> pd.DataFrame:
     return table
 
 
-def _each(jobs: Sequence[tuple[str, Callable[[], None]]], workers: int) -> Iterator[str]:
-    """Run the jobs, giving the name of each as it is done."""
+def _each(jobs: Sequence[tuple[str, Callable[[], None]]], workers: int) -> Iterator[tuple[str, float]]:
+    """Run the jobs, giving the name of each as it is done, and its processor seconds."""
     if workers < 1 or len(jobs) < 2:
         for name, job in jobs:
-            job()
-            yield name
+            yield name, _timed(job)
         return
     os.environ["OMP_NUM_THREADS"] = "1"  # inherited: more threads than cores only wait for each other
     with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
-        names = {pool.submit(job): name for name, job in jobs}
+        names = {pool.submit(_timed, job): name for name, job in jobs}
         try:
             while names:
                 for future in wait(names, return_when=FIRST_COMPLETED).done:
-                    future.result()
-                    yield names.pop(future)
+                    yield names.pop(future), future.result()
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _timed(job: Callable[[], None]) -> float:
+    begun = time.process_time()
+    job()
+    return time.process_time() - begun
+
+
+def _note(out: Path, name: str, seconds: float) -> None:
+    """Append what a unit cost: a run may be made in pieces, and a busy machine's clock on the wall says little."""
+    out.mkdir(parents=True, exist_ok=True)
+    with (out / TIMES).open("a", encoding="utf-8") as file:
+        file.write(f"{name},{seconds:.2f}\n")
+
+
+def processor_seconds(out: Path) -> float:
+    """What all units of a folder cost, each counted as often as it was run."""
+    file = out / TIMES
+    lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+    return sum(float(line.rpartition(",")[2]) for line in lines)
 
 
 def _edition(contender: Contender) -> str:

@@ -1,7 +1,7 @@
 """Plumes: background, encounters, excess, emission ratios and combustion efficiency, with uncertainty."""
 
-from pc2dae.plumes.background import background, clean_air, in_plume, threshold
-from pc2dae.plumes.encounters import Encounter, extents, find_encounters, half_rise
+from pc2dae.plumes.background import background, clean_air, threshold
+from pc2dae.plumes.encounters import Encounter, extents, find_encounters, half_rise, in_plume
 from pc2dae.plumes.excess import Excess, integrate
 from pc2dae.plumes.ratios import Ratio, combustion_efficiency, integral_ratio, orthogonal_slope, slope_ratio
 from pc2dae.plumes.response import match_response

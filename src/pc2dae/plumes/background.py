@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import uniform_filter1d
 
-from pc2dae.plumes.encounters import SHORTEST, extents
+from pc2dae.plumes.encounters import in_plume
 
 Array = NDArray[np.float64]
 Values = NDArray[np.floating[Any]]
@@ -45,15 +45,6 @@ def clean_air(excess: Array, sigma: Values) -> NDArray[np.bool_]:
     """Samples within 3 σ of the background, and not on the foot of anything that leaves it."""
     limit = 3.0 * np.nan_to_num(np.asarray(sigma, np.float64))[:, None]
     return ~in_plume(np.abs(excess), limit, shortest=1) & np.isfinite(excess)
-
-
-def in_plume(excess: Array, limit: Array, *, shortest: int = SHORTEST) -> NDArray[np.bool_]:
-    """Samples that belong to a plume encounter of their channel, `shortest` samples or longer; `limit` is a column."""
-    inside = np.zeros(excess.shape, dtype=bool)
-    for row, series, least in zip(inside, excess, limit[:, 0], strict=True):
-        for start, stop in extents(series, least, shortest=shortest):
-            row[start:stop] = True
-    return inside
 
 
 def _quantiles(x: Array, window: int) -> Array:

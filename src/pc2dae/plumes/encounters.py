@@ -31,11 +31,19 @@ class Encounter:
 
 def extents(excess: Values, threshold: float, *, shortest: int = SHORTEST) -> list[tuple[int, int]]:
     """[start, stop) of every stretch that exceeds `threshold` for at least `shortest` samples, out to a third of it."""
-    high = _runs(excess > threshold)
-    cores = high[high[:, 1] - high[:, 0] >= shortest, 0]
-    feet = _runs(excess > threshold * _FOOT)
-    held = np.unique(np.searchsorted(feet[:, 0], cores, side="right") - 1)
-    return [(int(start), int(stop)) for start, stop in feet[held]]
+    return [(int(start), int(stop)) for start, stop in _held(excess > threshold, excess > threshold * _FOOT, shortest)]
+
+
+def in_plume(excess: Values, limit: Values, *, shortest: int = SHORTEST) -> NDArray[np.bool_]:
+    """Samples that belong to a plume encounter of their channel, `shortest` samples or longer; `limit` is a column."""
+    apart = ((0, 0), (0, 1))  # all channels as one record, a sample of nothing after each
+    high, foot = (np.pad(excess > level, apart).ravel() for level in (limit, limit * _FOOT))
+    edges = np.zeros(high.size + 1, np.int8)
+    found = _held(high, foot, shortest)
+    edges[found[:, 0]] = 1
+    edges[found[:, 1]] = -1  # runs never touch
+    inside = np.cumsum(edges[:-1], dtype=np.int8) > 0
+    return inside.reshape(excess.shape[0], -1)[:, :-1]
 
 
 def find_encounters(excess: Values, threshold: float, *, shortest: int = SHORTEST) -> list[Encounter]:
@@ -68,6 +76,13 @@ def half_rise(excess: Values, encounter: Encounter) -> float:
         return np.nan
     t = first + int(below[-1])
     return float(t + (half - excess[t]) / (excess[t + 1] - excess[t]))
+
+
+def _held(high: NDArray[np.bool_], foot: NDArray[np.bool_], shortest: int) -> NDArray[np.intp]:
+    """[start, stop) of every run of `foot` that holds a run of `high` of that many samples, (run, 2)."""
+    tall, feet = _runs(high), _runs(foot)
+    cores = tall[tall[:, 1] - tall[:, 0] >= shortest, 0]
+    return feet[np.unique(np.searchsorted(feet[:, 0], cores, side="right") - 1)]
 
 
 def _runs(mask: NDArray[np.bool_]) -> NDArray[np.intp]:
