@@ -1,0 +1,87 @@
+// The server's answers. A refusal becomes a Problem: one line and what to do.
+
+export class Problem extends Error {
+  constructor(message, hint = "", status = 0) {
+    super(message);
+    this.hint = hint;
+    this.status = status;
+  }
+  get line() { return this.hint ? `${this.message}. ${this.hint}` : this.message; }
+}
+
+async function refusal(response) {
+  const body = await response.json().catch(() => ({}));
+  return new Problem(body.error || `the station answers ${response.status}`, body.hint || "", response.status);
+}
+
+async function call(path, { method = "GET", body, signal } = {}) {
+  const sends = body === undefined ? {} : { body: JSON.stringify(body), headers: { "Content-Type": "application/json" } };
+  const response = await fetch(path, { method, signal, ...sends }).catch((error) => {
+    if (error.name === "AbortError") throw error;
+    throw new Problem("the station does not answer", "is pc2dae serve still running?");
+  });
+  if (response.status === 401) askForToken();
+  if (!response.ok) throw await refusal(response);
+  return response.status === 204 ? null : response.json();
+}
+
+export const get = (path, signal) => call(path, { signal });
+export const post = (path, body = {}) => call(path, { method: "POST", body });
+export const put = (path, body) => call(path, { method: "PUT", body });
+export const remove = (path) => call(path, { method: "DELETE" });
+
+/** A path with its query; what is null or empty is left out. */
+export function query(path, parameters) {
+  const kept = Object.entries(parameters).filter(([, value]) => value !== null && value !== undefined && value !== "");
+  return kept.length ? `${path}?${new URLSearchParams(kept)}` : path;
+}
+
+/** Send files with progress: fetch cannot tell how much has gone. */
+export function upload(files, fields, onProgress) {
+  const form = new FormData();
+  for (const [name, value] of Object.entries(fields)) if (value) form.append(name, value);
+  for (const { file, path } of files) form.append("files", file, path);
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    request.open("POST", "/api/flights");
+    request.responseType = "json";
+    request.upload.onprogress = (event) => event.lengthComputable && onProgress(event.loaded / event.total);
+    request.onload = () => {
+      const answer = request.response || {};
+      if (request.status < 300) resolve(answer);
+      else reject(new Problem(answer.error || `the station answers ${request.status}`, answer.hint || "", request.status));
+    };
+    request.onerror = () => reject(new Problem("the files could not be sent", "is pc2dae serve still running, and are they still there?"));
+    request.send(form);
+  });
+}
+
+const ENDED = ["done", "failed", "cancelled"];
+
+/** Follow a job to its end, through restarts of the server; resolves with its last state. */
+export function follow(job, onState) {
+  return new Promise((resolve, reject) => {
+    const source = new EventSource(`/api/jobs/${job}/events`);
+    let over = false;
+    const end = (state) => { over = true; source.close(); resolve(state); };
+    const take = (state) => {
+      if (over) return;
+      onState(state);
+      if (ENDED.includes(state.state)) end(state);
+    };
+    const look = () => get(`/api/jobs/${job}`).then(take, (problem) => {
+      if (problem.status) { over = true; source.close(); reject(problem); }
+    });
+    source.onmessage = (event) => take(JSON.parse(event.data));
+    source.onerror = () => { if (!over) look().then(() => !over && source.readyState === EventSource.CLOSED && setTimeout(retry, 1000)); };
+    const retry = () => { if (!over) look().then(() => !over && setTimeout(retry, 1000)); };
+  });
+}
+
+let asked = false;
+function askForToken() {
+  if (asked) return;
+  asked = true;
+  const token = prompt("This station wants its token. It was printed where pc2dae serve was started.");
+  if (token) location.assign(`/?token=${encodeURIComponent(token)}`);
+}

@@ -1,0 +1,46 @@
+// The page: which view is shown, and what both need.
+
+import { get } from "./api.js";
+import { $, show } from "./dom.js";
+import { showFlight } from "./flight.js";
+import { flightsAtStart, listFlights, markShown } from "./flights.js";
+import { startLive, stopLive } from "./live.js";
+import { startUpload } from "./upload.js";
+
+async function route() {
+  const [, view, id] = location.hash.split("/");
+  const isLive = view === "live";
+  show($("flight-view"), !isLive);
+  show($("live-view"), isLive);
+  document.body.dataset.view = isLive ? "live" : "flight";
+  for (const [tab, is] of [["tab-flight", !isLive], ["tab-live", isLive]]) {
+    if (is) $(tab).setAttribute("aria-current", "page");
+    else $(tab).removeAttribute("aria-current");
+  }
+  if (isLive) { markShown(null); return startLive(); }
+  stopLive();
+  const shown = view === "flight" && id ? id : await flightsAtStart();
+  if (shown) showFlight(shown);
+}
+
+/** The badge says whether the station still answers, so that a dead page does not look alive. */
+async function heartbeat() {
+  const badge = $("station");
+  try {
+    const health = await get("/health");
+    $("version").textContent = `pc2dae ${health.version}`;
+    if (badge.className !== "badge good") listFlights();
+    badge.className = "badge good";
+    badge.textContent = health.queued ? `station ready, ${health.queued} waiting` : "station ready";
+  } catch {
+    badge.className = "badge bad";
+    badge.textContent = "station does not answer";
+  }
+  setTimeout(heartbeat, 5000);
+}
+
+$("theme").addEventListener("click", () => dispatchEvent(new Event("toggle-theme")));
+addEventListener("hashchange", route);
+startUpload();
+route();
+heartbeat();

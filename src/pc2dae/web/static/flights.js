@@ -1,0 +1,49 @@
+// The list of flights at the side.
+
+import { get, remove } from "./api.js";
+import { $, ask, el, fill } from "./dom.js";
+import { day, duration } from "./words.js";
+
+let flights = [];
+let shown = null;
+let asking = null;
+
+export const knownFlights = () => flights;
+
+export async function listFlights() {
+  asking ??= get("/api/flights").finally(() => { asking = null; });
+  try { flights = await asking; } catch { return flights; }
+  draw();
+  return flights;
+}
+
+/** What to show when the address names no flight: the newest that is ready, else the gallery's. */
+export async function flightsAtStart() {
+  const all = await listFlights();
+  const first = all.find((flight) => !flight.gallery && flight.state === "ready") ?? all.find((flight) => flight.gallery) ?? all[0];
+  return first?.id;
+}
+
+export function markShown(id) {
+  shown = id;
+  draw();
+}
+
+const STATES = { queued: "waits", working: "is being read", failed: "could not be read" };
+
+function draw() {
+  fill($("flights"), flights.map((flight) => {
+    const words = flight.state === "ready" ? [day(flight.start ?? flight.created), duration(flight.span_s)].join(" · ") : STATES[flight.state];
+    return el("li", { class: flight.id === shown ? "is-shown" : null },
+      el("a", { href: `#/flight/${flight.id}`, "aria-current": flight.id === shown ? "true" : null, title: flight.error || flight.name },
+        el("b", {}, flight.name), el("span", { class: flight.state === "failed" ? "bad" : null }, flight.gallery ? `simulated · ${words}` : words)),
+      !flight.gallery && el("button", { type: "button", "aria-label": `Delete ${flight.name}`, title: "Delete", onclick: () => forget(flight) }, "✕"));
+  }));
+}
+
+async function forget(flight) {
+  if (!(await ask(`Delete ${flight.name} and everything made from it from this station?`, "Delete"))) return;
+  try { await remove(`/api/flights/${flight.id}`); } catch (problem) { if (problem.status !== 404) { $("drop-problem").textContent = problem.line; $("drop-problem").hidden = false; } }
+  await listFlights();
+  if (flight.id === shown) location.hash = "#/";
+}

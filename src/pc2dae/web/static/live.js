@@ -1,0 +1,149 @@
+// The live view: estimates as they come, through restarts of the server and of the broker.
+
+import { get, post, remove } from "./api.js";
+import { Alarms } from "./alarms.js";
+import { $, el, fill, option, show } from "./dom.js";
+import { listFlights } from "./flights.js";
+import { Strip } from "./strip.js";
+import { count, duration, number } from "./words.js";
+
+const KEPT_S = 900;
+const SILENT_MS = 10_000; // nothing new for so long, and the large figures are no longer "now"
+const COVERAGE_90 = 1.645;
+
+let source = null, live = null, flight = null, heard = new Set(), heardAt = 0, strips = new Map(), isDue = false, ticking = 0;
+const alarms = new Alarms((name) => strips.get(name)?.mark(alarms));
+
+export function startLive() {
+  if (source) return;
+  document.title = "Live · pc2dae";
+  open();
+  ticking = setInterval(tick, 1000);
+  listFlights().then((flights) => fill($("replay-flight"), flights.filter((f) => f.state === "ready").map((f) => option(f.id, f.name))));
+}
+
+export function stopLive() {
+  source?.close();
+  source = null;
+  clearInterval(ticking);
+}
+
+/** EventSource comes back by itself after a broken line; after a refusal it must be opened anew. */
+function open() {
+  source = new EventSource("/api/live/events");
+  source.addEventListener("state", (event) => takeState(JSON.parse(event.data)));
+  source.addEventListener("estimate", (event) => takeEstimate(JSON.parse(event.data)));
+  source.onerror = () => {
+    lead("wait", "The station does not answer. This page keeps trying and goes on where it was.");
+    if (source?.readyState === EventSource.CLOSED) setTimeout(() => source && open(), 1500);
+  };
+}
+
+const STATES = {
+  off: ["", () => "Not connected. Connect to the broker your payload sends to, or replay a flight."],
+  connecting: ["wait", (l) => `Connecting to ${l.broker} …`],
+  connected: ["good", (l) => (l.replay ? `Replaying ${l.replay.name} at ${l.replay.speed} × the speed it was flown.` : `Connected to ${l.broker}, listening to ${l.topic_in}.`)],
+  lost: ["bad", (l) => `The broker ${l.broker} is gone. The station keeps trying; nothing that was sent is lost.`],
+};
+
+function lead(kind, words) {
+  fill($("live-lead"), el("span", { class: `badge ${kind}`, id: "live-badge" }, kind === "good" ? "live" : kind === "bad" ? "broker lost" : kind === "wait" ? "reconnecting" : "off"), ` ${words}`);
+}
+
+function takeState(now) {
+  live = now;
+  const [kind, words] = STATES[now.state] ?? STATES.off;
+  lead(kind, words(now));
+  const problem = now.replay?.error || now.error || now.message || "";
+  $("live-problem").textContent = problem;
+  show($("live-problem"), Boolean(problem));
+  const isOn = now.state !== "off";
+  for (const [id, value] of [["broker", now.broker], ["topic-in", now.topic_in], ["topic-out", now.topic_out]]) {
+    if (document.activeElement !== $(id) && (isOn || !$(id).value)) $(id).value = value ?? "";
+    $(id).disabled = isOn;
+  }
+  $("connect-button").textContent = isOn ? "Disconnect" : "Connect";
+  const runs = isReplaying();
+  $("replay-button").textContent = runs ? `Stop (${Math.round((100 * now.replay.sent) / Math.max(now.replay.of, 1))} %)` : "Replay";
+  for (const id of ["replay-flight", "replay-speed"]) $(id).disabled = runs;
+  tick();
+  if (now.channels?.length && now.channels.some((c) => !strips.has(c.name))) build(now.channels);
+  show($("live-window").closest(".row"), strips.size > 0);
+  if (!strips.size) fill($("live-panels"), el("div", { class: "empty" }, el("p", {}, "Nothing to show yet."), el("p", {}, "Replay the gallery flight to see how it looks in the air.")));
+}
+
+const isReplaying = () => Boolean(live?.replay) && !["done", "failed", "stopped"].includes(live.replay.state);
+
+function build(channels) {
+  for (const strip of strips.values()) strip.forget();
+  strips = new Map(channels.map((channel) => [channel.name, new Strip(channel, alarms)]));
+  fill($("live-panels"), [...strips.values()].map((strip) => strip.card));
+}
+
+function takeEstimate(message) {
+  if (message.flight !== flight) {
+    flight = message.flight;
+    heard = new Set();
+    for (const strip of strips.values()) strip.clear();
+    alarms.clear();
+  }
+  if (heard.has(message.seq)) return; // a restarted server sends again what it holds
+  heard.add(message.seq);
+  heardAt = performance.now();
+  if (!strips.size) build(Object.keys(message.estimate).map((name) => ({ name, units: "", lower_bound: 0 })));
+  for (const [name, strip] of strips) {
+    const value = message.estimate[name] ?? null, sigma = message.uncertainty?.[name] ?? null;
+    const band = value === null || sigma === null ? [null, null] : [Math.max(value - COVERAGE_90 * sigma, strip.channel.lower_bound ?? 0), value + COVERAGE_90 * sigma];
+    strip.add({ time: message.time, value, sigma, low: band[0], high: band[1], raw: message.raw?.[name] ?? null }, KEPT_S);
+    if (value !== null) alarms.judge(strip.channel, value, message.time);
+  }
+  drawSoon();
+}
+
+function drawSoon() {
+  if (isDue) return;
+  isDue = true;
+  setTimeout(() => requestAnimationFrame(() => {
+    isDue = false;
+    const window_s = Number($("live-window").value);
+    for (const strip of strips.values()) strip.draw(window_s, alarms);
+    alarms.draw($("alarms"));
+  }), 120);
+}
+
+function tick() {
+  if (!live) return;
+  const c = live.counters ?? {}, age = heardAt ? (performance.now() - heardAt) / 1000 : null;
+  const isSilent = live.state !== "off" && age !== null && age * 1000 > SILENT_MS;
+  const tile = (value, label, isBad, id) => el("div", { class: `tile${isBad ? " bad" : ""}`, id }, el("b", {}, value), el("span", {}, label));
+  fill($("counters"), [
+    tile(age === null ? "–" : age < 2 ? "now" : `${duration(age)} ago`, "last estimate", isSilent),
+    tile(live.latency_s === null || live.latency_s === undefined ? "–" : `${number(live.latency_s, 2)} s`, "latency, air to estimate"),
+    tile(count(c.estimates ?? 0), "estimates", false, "count-estimates"),
+    tile(count(c.lost ?? 0), "lost", c.lost > 0, "count-lost"),
+    tile(count(c.duplicates ?? 0), "duplicated", false, "count-duplicates"),
+    tile(count(c.late ?? 0), "late"),
+    tile(count(c.refused ?? 0), "refused", c.refused > 0),
+  ]);
+  for (const strip of strips.values()) strip.card.classList.toggle("is-stale", isSilent || live.state === "off");
+}
+
+async function act(promise) {
+  show($("live-problem"), false);
+  try { const now = await promise(); if (now?.state && now.counters) takeState(now); else takeState(await get("/api/live")); } catch (problem) {
+    $("live-problem").textContent = problem.line ?? String(problem);
+    show($("live-problem"), true);
+  }
+}
+
+$("connect").addEventListener("submit", (event) => {
+  event.preventDefault();
+  const wanted = { broker: $("broker").value.trim(), topic_in: $("topic-in").value.trim(), topic_out: $("topic-out").value.trim() };
+  act(() => (live && live.state !== "off" ? remove("/api/live") : post("/api/live", wanted)));
+});
+$("replay").addEventListener("submit", (event) => {
+  event.preventDefault();
+  act(() => (isReplaying() ? remove("/api/live/replay") : post("/api/live/replay", { flight: $("replay-flight").value, speed: Number($("replay-speed").value) })));
+});
+$("live-window").addEventListener("change", drawSoon);
+addEventListener("theme", drawSoon);

@@ -1,0 +1,98 @@
+// The whole flight on one strip, with the stretch that all panels show: drag it, pull its ends, use the keys.
+
+import { colour } from "./dom.js";
+import { clock, duration } from "./words.js";
+
+const SHORTEST_MS = 10_000;
+const GRIP = 22; // px around an end that a finger may miss by
+
+export class Timeline {
+  constructor(canvas, words, onRange) {
+    Object.assign(this, { canvas, words, onRange, span: null, range: null, line: null, plumes: [] });
+    canvas.addEventListener("pointerdown", (e) => this.grab(e));
+    canvas.addEventListener("pointermove", (e) => this.move(e));
+    for (const end of ["pointerup", "pointercancel"]) canvas.addEventListener(end, () => { this.held = null; });
+    canvas.addEventListener("dblclick", () => onRange(null));
+    canvas.addEventListener("keydown", (e) => this.key(e));
+    canvas.addEventListener("wheel", (e) => { e.preventDefault(); this.zoom(e.deltaY > 0 ? 1.25 : 0.8, this.time(e)); }, { passive: false });
+    new ResizeObserver(() => this.draw()).observe(canvas);
+  }
+
+  set({ span, range, time, values, plumes }) {
+    Object.assign(this, { span, range, line: { time, values }, plumes });
+    this.draw();
+  }
+
+  setRange(range) { this.range = range; this.draw(); }
+
+  x(ms) { return ((ms - this.span[0]) / (this.span[1] - this.span[0])) * this.canvas.clientWidth; }
+  time(event) { return this.span[0] + ((event.clientX - this.canvas.getBoundingClientRect().left) / this.canvas.clientWidth) * (this.span[1] - this.span[0]); }
+
+  grab(event) {
+    if (!this.span) return;
+    this.canvas.setPointerCapture(event.pointerId);
+    const at = this.time(event), near = (ms) => Math.abs(this.x(ms) - this.x(at)) < GRIP;
+    const whole = this.range[0] <= this.span[0] && this.range[1] >= this.span[1];
+    const kind = !whole && near(this.range[0]) ? "from" : !whole && near(this.range[1]) ? "to" : !whole && at > this.range[0] && at < this.range[1] ? "move" : "new";
+    this.held = { kind, at, range: this.range.slice() };
+  }
+
+  move(event) {
+    if (!this.held) return;
+    const at = this.time(event), { kind, at: begin, range } = this.held;
+    if (kind === "new" && Math.abs(this.x(at) - this.x(begin)) < 8) return;
+    const wanted = kind === "move" ? range.map((ms) => ms + at - begin) : kind === "from" ? [at, range[1]] : kind === "to" ? [range[0], at] : [begin, at];
+    this.onRange(this.within([Math.min(...wanted), Math.max(...wanted)], kind === "move"));
+  }
+
+  /** A stretch inside the flight and no shorter than a plume. */
+  within([from, to], keepsLength = true) {
+    const length = Math.min(Math.max(to - from, SHORTEST_MS), this.span[1] - this.span[0]);
+    if (!keepsLength) [from, to] = [Math.max(from, this.span[0]), Math.min(to, this.span[1])];
+    from = Math.min(Math.max(from, this.span[0]), this.span[1] - length);
+    return keepsLength || to - from < SHORTEST_MS ? [from, from + length] : [from, to];
+  }
+
+  zoom(factor, around) {
+    const [from, to] = this.range;
+    this.onRange(this.within([around - (around - from) * factor, around + (to - around) * factor]));
+  }
+
+  key(event) {
+    if (!this.span) return;
+    const [from, to] = this.range, step = 0.2 * (to - from);
+    const acts = { ArrowLeft: () => this.onRange(this.within([from - step, to - step])), ArrowRight: () => this.onRange(this.within([from + step, to + step])),
+      "+": () => this.zoom(0.7, (from + to) / 2), "=": () => this.zoom(0.7, (from + to) / 2), "-": () => this.zoom(1.4, (from + to) / 2), Home: () => this.onRange(null), Escape: () => this.onRange(null) };
+    if (!acts[event.key]) return;
+    event.preventDefault();
+    acts[event.key]();
+  }
+
+  draw() {
+    const { canvas, span, range, line } = this;
+    if (!span || !canvas.clientWidth) return;
+    const width = canvas.clientWidth, height = canvas.clientHeight, scale = devicePixelRatio || 1;
+    canvas.width = width * scale; canvas.height = height * scale;
+    const g = canvas.getContext("2d");
+    g.scale(scale, scale);
+    g.fillStyle = colour("plume");
+    for (const [from, to] of this.plumes) g.fillRect(this.x(from), 2, Math.max(this.x(to) - this.x(from), 2), 5);
+    const known = line.values.filter((v) => v !== null);
+    const low = Math.min(...known), high = Math.max(...known), y = (v) => height - 5 - ((v - low) / (high - low || 1)) * (height - 18);
+    g.strokeStyle = colour("estimate"); g.lineWidth = 1.4; g.beginPath();
+    let isDown = false;
+    line.values.forEach((v, i) => { if (v === null) isDown = false; else { g[isDown ? "lineTo" : "moveTo"](this.x(line.time[i]), y(v)); isDown = true; } });
+    g.stroke();
+    const [a, b] = range.map((ms) => this.x(ms));
+    g.globalAlpha = 0.72; g.fillStyle = colour("ground");
+    g.fillRect(0, 0, a, height); g.fillRect(b, 0, width - b, height);
+    g.globalAlpha = 1; g.strokeStyle = colour("accent"); g.lineWidth = 2;
+    g.strokeRect(a + 1, 1, Math.max(b - a - 2, 1), height - 2);
+    g.fillStyle = colour("accent");
+    for (const at of [a, b - 7]) { g.beginPath(); g.roundRect(at, height / 2 - 13, 7, 26, 3); g.fill(); }
+    const text = `${clock(range[0])} – ${clock(range[1])} UTC, ${duration((range[1] - range[0]) / 1000)}`;
+    this.words.textContent = text;
+    canvas.setAttribute("aria-valuenow", Math.round((100 * (range[0] - span[0])) / (span[1] - span[0])));
+    canvas.setAttribute("aria-valuetext", text);
+  }
+}

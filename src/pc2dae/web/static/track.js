@@ -1,0 +1,57 @@
+// The track over ground in metres, coloured by a channel; no map tiles, so it works where there is no internet.
+
+import { $, colour } from "./dom.js";
+import { axis, CONFIG, paper, plain, plotly } from "./plotly.js";
+import { clock, number, units } from "./words.js";
+
+const MOST = 1500; // dots: more cannot be told apart
+
+export class Track {
+  set(track) {
+    const step = track ? Math.ceil(track.time.length / MOST) : 1;
+    const thin = (values) => values.filter((_, i) => i % step === 0);
+    this.track = track && { time: thin(track.time), east: thin(track.east), north: thin(track.north), altitude: thin(track.altitude ?? []) };
+    $("grid").classList.toggle("no-track", !track);
+    $("track-side").hidden = !track;
+  }
+
+  /** Colour by `channel` with the values of `series`, for the stretch `range`. */
+  async draw(channel, series, range) {
+    if (!this.track || !channel || !series.channels[channel.name]) return;
+    const Plotly = await plotly();
+    const { time, east, north, altitude } = this.track, mine = series.channels[channel.name];
+    const values = at(series.time, mine.estimate ?? mine.raw, time);
+    const shown = time.map((t, i) => i).filter((i) => time[i] >= range[0] && time[i] <= range[1] && east[i] !== null)
+      .sort((a, b) => (values[a] ?? -Infinity) - (values[b] ?? -Infinity)); // clean air flown later must not hide a plume
+    const pick = (list) => shown.map((i) => list[i] ?? null);
+    const sorted = values.filter((v) => v !== null).sort((a, b) => a - b);
+    const [low, high] = [0.05, 0.99].map((q) => sorted[Math.floor(q * (sorted.length - 1))] ?? 0);
+    const dots = {
+      type: "scatter", mode: "markers", x: pick(east), y: pick(north),
+      text: shown.map((i) => `${clock(time[i])}, ${number(altitude[i])} m<br>${number(values[i])} ${plain(units(channel.units))}`), hovertemplate: "%{text}<extra></extra>",
+      marker: { size: 7, color: pick(values), cmin: low, cmax: high > low ? high : low + 1, colorscale: "Viridis", reversescale: document.documentElement.dataset.theme !== "dark",
+        colorbar: { thickness: 10, len: 0.9, x: 1, outlinewidth: 0, tickformat: "~s", title: { text: plain(units(channel.units)), side: "right" } } },
+    };
+    const path = { type: "scatter", mode: "lines", x: east, y: north, hoverinfo: "skip", line: { color: colour("path"), width: 1.5 } };
+    const here = { type: "scatter", mode: "markers", x: [null], y: [null], hoverinfo: "skip", marker: { size: 16, color: "rgba(0,0,0,0)", line: { color: colour("truth"), width: 3 } } };
+    const layout = { ...paper(), margin: { l: 46, r: 6, t: 8, b: 38 }, hovermode: "closest", dragmode: "pan",
+      xaxis: { ...axis(), title: { text: "east [m]" }, zeroline: false, constrain: "domain" }, yaxis: { ...axis(), title: { text: "north [m]" }, scaleanchor: "x", zeroline: false, constrain: "domain" } };
+    Plotly.react($("track"), [path, dots, here], layout, CONFIG);
+  }
+
+  /** A ring where the drone was at that moment. */
+  point(ms) {
+    const div = $("track");
+    if (!this.track || !div.data) return;
+    const i = nearest(this.track.time, ms);
+    window.Plotly.restyle(div, { x: [[this.track.east[i]]], y: [[this.track.north[i]]] }, [2]);
+  }
+}
+
+export function nearest(times, ms) {
+  let low = 0, high = times.length - 1;
+  while (high - low > 1) { const middle = (low + high) >> 1; if (times[middle] <= ms) low = middle; else high = middle; }
+  return ms - times[low] <= times[high] - ms ? low : high;
+}
+
+const at = (times, values, wanted) => wanted.map((t) => (times.length ? values[nearest(times, t)] : null));
