@@ -1,0 +1,192 @@
+"""Kill −9 the client, a worker or the scheduler of `pc2dae archive denoise` at random moments; count what is torn.
+
+    python benchmarks/archive_faults.py campaign clean --kills 50
+    python benchmarks/archive_faults.py campaign clean.zarr --kills 50 --seed 1
+
+Two stages take turns: a client with two workers of its own, and a client of `dask scheduler` with two `dask worker`.
+After each kill: is every flight that is marked done whole, was none done twice, does no worker outlive its client? In
+the end the run is let through, verified, and some flights are compared byte for byte with a plain loop.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+
+from pc2dae.archive.place import DONE, Archive
+from pc2dae.archive.run import pending
+from pc2dae.archive.sources import digest
+from pc2dae.archive.verify import verify
+from pc2dae.archive.work import denoise_one, order_of
+
+_CODE = "from pc2dae.cli import main; main()"
+_EPOCH = "1760000000"
+
+
+@dataclass
+class Stage:
+    """The processes of one run, and what was seen of its archive."""
+
+    source: Path
+    archive: Archive
+    model: str
+    log: Path
+    running: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+    address: str | None = None  # of a scheduler that is not the client's own
+    seen: dict[str, int] = field(default_factory=dict)  # when each flight was marked done
+
+    def start(self, role: str) -> None:
+        """Start the client, the scheduler or one of its workers."""
+        commands = {
+            "client": [sys.executable, "-c", _CODE, "archive", "denoise", str(self.source), str(self.archive.root),
+                       "--model", self.model,
+                       *(["--workers", "2"] if self.address is None else ["--scheduler", self.address])],
+            "scheduler": [sys.executable, "-m", "distributed.cli.dask_scheduler", "--no-dashboard",
+                          "--host", "127.0.0.1", "--port", (self.address or "").rpartition(":")[2]],
+            "worker": [sys.executable, "-m", "distributed.cli.dask_worker", str(self.address), "--nthreads", "1",
+                       "--host", "127.0.0.1", "--no-dashboard", "--death-timeout", "20"],
+        }  # fmt: skip
+        with self.log.open("ab") as log:
+            self.running[role] = subprocess.Popen(
+                commands[role.rstrip("12")], stdout=log, stderr=log, env=os.environ | {"SOURCE_DATE_EPOCH": _EPOCH}
+            )
+
+    def begin(self, *, with_scheduler: bool) -> None:
+        """Start all processes of a stage."""
+        self.end()
+        self.address = None
+        if with_scheduler:
+            with socket.socket() as probe:
+                probe.bind(("127.0.0.1", 0))
+                self.address = f"tcp://127.0.0.1:{probe.getsockname()[1]}"
+            for role in ("scheduler", "worker1", "worker2"):
+                self.start(role)
+        self.start("client")
+
+    def end(self) -> None:
+        """End what still runs."""
+        for process in self.running.values():
+            for one in [*_children(process.pid), process]:
+                one.kill()
+            process.wait()
+        self.running.clear()
+
+    def kill(self, role: str, chance: random.Random) -> float:
+        """Kill −9 one process; gives back how long the client's own workers outlived it [s]."""
+        if role == "worker":
+            owner = "client" if self.address is None else chance.choice(["worker1", "worker2"])
+            workers = [p for p in _children(self.running[owner].pid) if "spawn_main" in " ".join(p.cmdline())]
+            if workers:
+                chance.choice(workers).kill()
+            return 0.0
+        children = _children(self.running[role].pid)
+        self.running[role].kill()
+        self.running[role].wait()
+        begun = time.monotonic()
+        gone, alive = psutil.wait_procs(children, timeout=30)
+        return float("inf") if alive else time.monotonic() - begun if gone else 0.0
+
+    def look(self) -> tuple[int, int]:
+        """How many flights are torn, and how many were done twice, since the last look."""
+        torn = twice = 0
+        for record in self.archive.records():
+            name = record["flight"]
+            if record["status"] != DONE:
+                continue
+            at = self.archive.marker(name).stat().st_mtime_ns
+            twice += self.seen.get(name, at) != at
+            if name not in self.seen:
+                torn += digest(self.archive.output(name)) != record["output_sha256"]
+            self.seen[name] = at
+        return torn, twice
+
+
+def _children(pid: int) -> list[psutil.Process]:
+    try:
+        return psutil.Process(pid).children(recursive=True)
+    except psutil.NoSuchProcess:
+        return []
+
+
+def run(source: Path, target: Path, *, kills: int, seed: int = 0, model: str = "adaptive", compared: int = 5,
+        every_s: tuple[float, float] = (1.0, 12.0)) -> dict[str, float]:  # fmt: skip
+    """Kill until it was often enough, then let the run through; how much was torn, doubled, orphaned, different."""
+    chance, counts = random.Random(seed), dict.fromkeys(("client", "worker", "scheduler"), 0)
+    begun, torn, twice, orphaned_s, ended_s = time.monotonic(), 0, 0, 0.0, 0.0
+    with tempfile.TemporaryDirectory() as folder:
+        stage = Stage(source, Archive(target.resolve()), model, Path(folder) / "log")
+        try:
+            while sum(counts.values()) < kills:
+                stage.begin(with_scheduler=chance.random() < 0.4)
+                while sum(counts.values()) < kills:
+                    time.sleep(chance.uniform(*every_s))
+                    if stage.running["client"].poll() is not None:
+                        break  # all done already: what follows only starts and looks
+                    role = chance.choice(list(counts) if stage.address is not None else ["client", "worker"])
+                    orphaned_s = max(orphaned_s, stage.kill(role, chance))
+                    counts[role] += 1
+                    torn, twice = (a + b for a, b in zip((torn, twice), stage.look(), strict=True))
+                    if role == "scheduler":  # the client must say so and end by itself
+                        asked = time.monotonic()
+                        stage.running["client"].wait(timeout=120)
+                        ended_s = max(ended_s, time.monotonic() - asked)
+                    if role != "worker":
+                        break
+                if stage.running["client"].poll() == 0:
+                    break
+            killed_s = time.monotonic() - begun
+            stage.begin(with_scheduler=False)
+            code = stage.running["client"].wait()
+            torn, twice = (a + b for a, b in zip((torn, twice), stage.look(), strict=True))
+        finally:
+            stage.end()
+        findings, whole = verify(stage.archive)
+        different = _different(stage, Path(folder) / "loop", chance.sample(sorted(stage.seen), compared))
+    return {
+        "kills": sum(counts.values()), **{f"kills_{role}": n for role, n in counts.items()}, "flights": whole,
+        "torn": torn, "done_twice": twice, "workers_outlived_client_s": round(orphaned_s, 2),
+        "client_noticed_scheduler_s": round(ended_s, 1), "exit_code": code, "findings_of_verify": len(findings),
+        "compared": compared, "different_from_a_loop": different,
+        "duration_s": round(time.monotonic() - begun, 1), "of_which_killing_s": round(killed_s, 1),
+    }  # fmt: skip
+
+
+def _different(stage: Stage, folder: Path, names: list[str]) -> int:
+    """How many of the named flights a plain loop in this process makes differently."""
+    order, loop = order_of(stage.model), Archive(folder / stage.archive.root.name)
+    loop.prepare()
+    todo, _ = pending(stage.source, loop, order)
+    for one in todo:
+        if one.name in names:
+            denoise_one(one, order, loop, _EPOCH)
+    return sum(digest(loop.output(name)) != digest(stage.archive.output(name)) for name in names)
+
+
+def main() -> None:
+    """Print one line of JSON."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("source", type=Path, help="a tree of flights")
+    parser.add_argument("target", type=Path, help="a folder, or NAME.zarr")
+    parser.add_argument("--kills", type=int, default=50)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--model", default="adaptive")
+    parser.add_argument("--compared", type=int, default=5, help="flights made again in a plain loop")
+    parser.add_argument("--every", type=float, nargs=2, default=(1.0, 12.0), help="seconds between kills, from … to")
+    chosen = parser.parse_args()
+    print(json.dumps(run(chosen.source, chosen.target, kills=chosen.kills, seed=chosen.seed, model=chosen.model,
+                         compared=chosen.compared, every_s=tuple(chosen.every))))  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()
