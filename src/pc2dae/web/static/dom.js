@@ -30,7 +30,7 @@ export function table(head, rows, { text = [0], wide = [], caption = "" } = {}) 
   const line = (row) => {
     const { cells, kind, go, best = [] } = Array.isArray(row) ? { cells: row } : row;
     const tds = cells.map((cell, i) => {
-      const inner = i === 0 && go ? el("button", { type: "button", class: "link", onclick: go }, cell) : cell;
+      const inner = i === 0 && go ? el("button", { type: "button", class: "link", "aria-label": `Show plume ${cell}`, onclick: go }, cell) : cell;
       return el(i === 0 ? "th" : "td", { class: [side(i), best.includes(i) && "best"].filter(Boolean).join(" ") || null, scope: i === 0 ? "row" : null }, inner);
     });
     return el("tr", { class: [kind, go && "goes"].filter(Boolean).join(" ") || null, onclick: go ? (e) => e.target.tagName !== "BUTTON" && go(e) : null }, tds);

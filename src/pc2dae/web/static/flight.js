@@ -47,7 +47,7 @@ export async function showFlight(id) {
 function head(detail) {
   $("eyebrow").textContent = detail.gallery ? "simulated, to look around" : detail.suite ? `suite ${detail.suite}` : "flight";
   $("title").textContent = detail.start ? `${detail.name}, ${day(detail.start)}` : detail.name;
-  $("lead").textContent = detail.lead ?? "";
+  $("lead").textContent = (detail.lead ?? "").replaceAll(" %", "\u00a0%");
   document.title = `${detail.name} · pc2dae`;
 }
 
@@ -65,7 +65,7 @@ function showIntake(detail) {
 
 async function showWork(detail, turn) {
   show($("work"), true);
-  $("work-title").textContent = `Reading ${detail.name}`;
+  $("work-title").textContent = detail.gallery ? "Flying a simulated flight to look around" : `Reading ${detail.name}`;
   $("work-cancel").onclick = () => remove(`/api/jobs/${detail.job}`).catch(() => {});
   let message = "";
   const step = async (job) => {
@@ -151,9 +151,10 @@ async function load(turn) {
   showScores($("scores"), detail, methods, run, runMethod);
 }
 
-/** The channel whose plumes stand highest above its noise. */
+/** Of the channels that are believed the one whose plumes stand highest above its noise. */
 function clearest(plumes) {
-  const best = plumes.encounters.reduce((a, b) => (b.snr > (a?.snr ?? 0) ? b : a), null);
+  const { channels } = state.layers[0], candidates = plumes.encounters.filter((e) => channels[e.channel]?.estimate || !state.run);
+  const best = candidates.reduce((a, b) => (b.snr > (a?.snr ?? 0) ? b : a), null);
   return best && state.detail.channels.find((c) => c.name === best.channel);
 }
 

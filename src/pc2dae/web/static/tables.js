@@ -6,7 +6,7 @@ import { clock, count, duration, isNumber, number, percent, plusMinus, signed, u
 const NAMES = { BC: "BC", CO: "CO", CO2: "CO₂", NOx: "NOₓ", bc: "BC", co: "CO", co2: "CO₂", nox: "NOₓ" };
 const RATIOS = { "bc/co": "ΔBC/ΔCO", "nox/co": "ΔNOₓ/ΔCO", "co/co2": "ΔCO/ΔCO₂", mce: "MCE" };
 const METHODS = { integral: "integrals", slope: "orthogonal regression" };
-const KINDS = { 1: "no measurement", 2: "not believed", 3: "repeat of an older sample", 4: "with care" };
+const KINDS = { 1: "no measurement", 2: "not believed", 3: "repeat", 4: "with care" };
 
 const median = (values) => values.sort((a, b) => a - b)[Math.floor(values.length / 2)];
 const mean = (values) => values.reduce((sum, v) => sum + v, 0) / values.length;
@@ -25,7 +25,7 @@ export function tiles(detail, run, plumes) {
     isNumber(detail.motion?.speed_mean_m_s) && [`${detail.motion.speed_mean_m_s.toFixed(1)} m/s`, "mean speed"],
     isNumber(detail.motion?.climb_m) && [`${detail.motion.climb_m.toFixed(0)} m`, "climbed"],
   ];
-  return shown.filter(Boolean).map(([value, label]) => el("div", { class: "tile" }, el("b", {}, String(value)), el("span", {}, label)));
+  return shown.filter(Boolean).map(([value, label]) => el("div", { class: label === "mean speed" || label === "climbed" ? "tile minor" : "tile" }, el("b", {}, String(value)), el("span", {}, label)));
 }
 
 /** What the colours of the panels mean; only what is there. */
@@ -36,8 +36,8 @@ export function keyOf(series, hasOther) {
     entry("raw", "as logged"),
     all.some((c) => c.estimate) && entry("estimate", "estimate"),
     all.some((c) => c.high) && entry("band", "90 % interval", true),
-    hasOther && entry("other", "the method beside it"),
-    all.some((c) => c.truth) && entry("truth", "truth: the reading without noise"),
+    hasOther && entry("other", "compared with"),
+    all.some((c) => c.truth) && entry("truth", "truth (simulated)"),
     entry("plume", "plume encounter"),
     ...[1, 2, 3, 4].filter((kind) => kinds.has(kind)).map((kind) => entry(`flag${kind}`, KINDS[kind], true)),
   ].filter(Boolean);

@@ -1,0 +1,145 @@
+"""A real server, a real browser and a real broker, each started on the loopback interface and stopped by the tests.
+
+Screenshots for a person to look at go to the folder named by PC2DAE_SCREENSHOTS, else to pytest's own.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+PATIENCE = 120_000  # ms; on a quiet machine everything answers within a few seconds
+ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+LAPTOP = {"viewport": {"width": 1440, "height": 900}, "color_scheme": "light"}
+
+
+@contextmanager
+def _serving(data: Path, port: int = 0) -> Iterator[str]:
+    command = [sys.executable, "-c", "from pc2dae.cli import main; main()", "serve", "--port", str(port)]
+    process = subprocess.Popen([*command, "--data", str(data)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    assert process.stdout is not None
+    try:
+        found = re.search(rb"http://[^\s/]+", process.stdout.readline())
+        assert found is not None
+        yield found[0].decode()
+    finally:
+        process.terminate()
+        process.wait(20)
+        process.stdout.close()
+
+
+@contextmanager
+def _mosquitto(folder: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
+    program = shutil.which("mosquitto", path="/usr/sbin:/usr/bin:/usr/local/sbin")
+    if program is None:
+        pytest.skip("mosquitto is not installed: make system")
+    config = folder / "mosquitto.conf"
+    config.write_text(f"listener {port} 127.0.0.1\nallow_anonymous true\npersistence false\nuser root\n")
+    process = subprocess.Popen([program, "-c", str(config)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture(scope="session")
+def serving() -> Callable[..., AbstractContextManager[str]]:
+    """A server for a data folder and a port; its address."""
+    return _serving
+
+
+@pytest.fixture(scope="session")
+def mosquitto() -> Callable[..., AbstractContextManager[subprocess.Popen[bytes]]]:
+    """A broker on a port; its process, to be killed."""
+    return _mosquitto
+
+
+@pytest.fixture
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture(scope="session")
+def station(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a server that all browser tests of a worker share."""
+    with _serving(tmp_path_factory.mktemp("station")) as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    sync_api = pytest.importorskip("playwright.sync_api")
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("chromium is not installed: make system")
+    with sync_api.sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS)
+        yield launched
+        launched.close()
+
+
+@pytest.fixture(scope="session")
+def shots(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = os.environ.get("PC2DAE_SCREENSHOTS")
+    where = Path(folder) if folder else tmp_path_factory.mktemp("screenshots")
+    where.mkdir(parents=True, exist_ok=True)
+    return where
+
+
+@pytest.fixture
+def opened(browser: Any, station: str) -> Iterator[Callable[..., Any]]:
+    """Opens the page in a window of its own; the test fails when it asked anybody else, or complained."""
+    contexts: list[Any] = []
+    problems: list[str] = []
+
+    def said(message: Any) -> None:
+        if "Content Security Policy" in message.text:
+            problems.append(message.text)
+
+    def asked(request: Any) -> None:
+        if not request.url.startswith((station, "data:", "blob:")):
+            problems.append(request.url)
+
+    def opening(view: str = "", **settings: Any) -> Any:
+        context = browser.new_context(**LAPTOP | settings)
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(PATIENCE)
+        page.on("request", asked)
+        page.on("console", said)
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.goto(f"{station}/{view}")
+        return page
+
+    yield opening
+    for context in contexts:
+        context.close()
+    assert problems == []
+
+
+@pytest.fixture(scope="session")
+def pixels() -> Callable[[Any, str, tuple[int, int, int]], int]:
+    """How many pixels of an element have a colour, nearly."""
+    from PIL import Image
+
+    def count(page: Any, selector: str, colour: tuple[int, int, int]) -> int:
+        picture = Image.open(io.BytesIO(page.locator(selector).first.screenshot())).convert("RGB")
+        image = np.asarray(picture, dtype=np.int16)
+        return int((np.abs(image - np.array(colour, dtype=np.int16)).max(axis=2) < 24).sum())
+
+    return count

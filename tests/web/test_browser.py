@@ -1,0 +1,173 @@
+"""The page in a real browser: drop a flight, see it, compare methods, zoom, download, map a strange table."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pc2dae
+from pc2dae.simulate import plan_campaign, write_campaign
+
+pytestmark = pytest.mark.slow
+Open = Callable[..., Any]
+Pixels = Callable[[Any, str, tuple[int, int, int]], int]
+
+ESTIMATE, ESTIMATE_DARK = (0, 114, 178), (86, 180, 233)  # --estimate of the style sheet
+PLUME = (230, 159, 0)
+# Drop files on the window as a person does.
+DROP = """(files) => {
+  const transfer = new DataTransfer();
+  const bytes = (data) => Uint8Array.from(atob(data), (c) => c.charCodeAt(0));
+  for (const [name, data] of files) transfer.items.add(new File([bytes(data)], name));
+  for (const kind of ["dragenter", "dragover", "drop"])
+    document.body.dispatchEvent(new DragEvent(kind, { dataTransfer: transfer, bubbles: true, cancelable: true }));
+}"""
+# Begin and end of every drawn panel's time axis [ms].
+RANGES = """() => [...document.querySelectorAll("#panels .plot")].filter((p) => p.data).map((p) =>
+  p._fullLayout.xaxis.range.map((t) => typeof t === "number" ? t : Date.parse(t.replace(" ", "T") + "Z")))"""
+TOO_SMALL = """() => [...document.querySelectorAll("button:not(.link), select, summary, .bar a, .flights a")]
+  .filter((e) => e.offsetHeight && e.getBoundingClientRect().height < 44).map((e) => e.id || e.textContent)"""
+NAMELESS = """() => [...document.querySelectorAll("button, select, input:not([hidden]), canvas[tabindex]")]
+  .filter((e) => !(e.getAttribute("aria-label") || e.textContent.trim() || e.labels?.length)).map((e) => e.outerHTML)"""
+REFUSED = "#failure:not([hidden]), #drop-problem:not([hidden])"
+
+
+def drawn(page: Any) -> None:
+    """Wait until the first panel and the track are drawn."""
+    page.wait_for_selector("#panels .plot .scatterlayer path")
+    page.wait_for_selector("#track .scatterlayer path")
+
+
+def test_first_start_shows_a_flight_in_every_light(opened: Open, pixels: Pixels, shots: Path) -> None:
+    page = opened()
+    paint = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0")
+    assert paint < 3000  # under a second where nothing else runs
+    drawn(page)
+    assert "simulated" in page.inner_text("#eyebrow")
+    assert pixels(page, "#panels .plot", ESTIMATE) > 400
+    assert pixels(page, "#panels .plot", PLUME) > 40
+    page.wait_for_selector("#scores tr.ours")
+    page.screenshot(path=shots / "light.png")
+    page.click("#theme")
+    page.wait_for_timeout(300)
+    assert pixels(page, "#panels .plot", ESTIMATE_DARK) > 400
+    page.screenshot(path=shots / "dark.png")
+    page.locator("#plumes-title").scroll_into_view_if_needed()
+    page.screenshot(path=shots / "dark-tables.png")
+    tablet = opened(viewport={"width": 834, "height": 1112}, has_touch=True)
+    drawn(tablet)
+    tablet.screenshot(path=shots / "tablet.png")
+    assert tablet.evaluate(TOO_SMALL) == []  # fingers in gloves
+    assert tablet.evaluate(NAMELESS) == []
+
+
+def test_a_flight_from_drop_to_download(opened: Open, pixels: Pixels, shots: Path, tmp_path: Path) -> None:
+    logs = next(iter(write_campaign(plan_campaign(5, flights=1, minutes=5), tmp_path)))
+    odd = tmp_path / "notes.txt"
+    odd.write_text("<img src=x onerror=alert(1)> field notes\n")
+    page = opened()
+    page.wait_for_selector("#flights li")
+    dropped = [*sorted(logs.iterdir()), odd]
+    page.evaluate(DROP, [[path.name, base64.b64encode(path.read_bytes()).decode()] for path in dropped])
+    page.wait_for_selector("#work:not([hidden])")
+    page.screenshot(path=shots / "progress.png")
+    page.wait_for_selector("#ready:not([hidden])")
+    drawn(page)
+    assert pixels(page, "#panels .plot", ESTIMATE) > 300
+    files = page.inner_text("#intake-tables")
+    assert "ma200" in files
+    assert "<img src=x onerror=alert(1)>" in files  # as text, not as an image
+    assert page.locator("#intake-tables img").count() == 0
+    assert "left out" in page.inner_text("#quality-tables")
+    _switch_method(page)
+    _zoom(page, shots)
+    for suffix, text in (("nc", "netCDF"), ("csv", "CSV")):
+        page.click("#downloads summary")
+        with page.expect_download() as waiting:
+            page.click(f"#download-list a:has-text('{text}')")
+        waiting.value.save_as(tmp_path / f"clean.{suffix}")
+        clean = pc2dae.open_flight(tmp_path / f"clean.{suffix}", suite="black-kite" if suffix == "csv" else None)
+        assert clean.sizes["time"] == 300
+        assert float(np.nanmin(clean["co_a"].values)) >= 0
+    page.click("#flights li.is-shown button")
+    page.click("#ask-yes")
+    page.wait_for_function("document.querySelectorAll('#flights li').length === 1")
+
+
+def _switch_method(page: Any) -> None:
+    """Another filter draws another line and gets a line of scores; another one may stand beside it."""
+    before = page.locator("#panels .plot").first.screenshot()
+    page.select_option("#method", "savgol")
+    page.wait_for_function("document.querySelector('#tiles').textContent.includes('savgol')")
+    page.wait_for_function("document.querySelectorAll('#scores tbody tr:not(.rule)').length === 2")
+    assert page.locator("#panels .plot").first.screenshot() != before
+    page.select_option("#other", "adaptive")
+    page.wait_for_selector("#key .k-other")
+
+
+def _zoom(page: Any, shots: Path) -> None:
+    """Buttons, keys and the mouse move all panels together."""
+    whole = page.evaluate(RANGES)[0]
+    span = whole[1] - whole[0]
+    page.click("#plume-next")
+    page.wait_for_timeout(500)
+    near = page.evaluate(RANGES)
+    assert len(near) >= 2
+    assert all(shown == near[0] for shown in near)
+    assert near[0][1] - near[0][0] < 0.9 * span
+    page.screenshot(path=shots / "plume.png")
+    page.focus("#timeline")
+    page.keyboard.press("Home")
+    page.keyboard.press("+")
+    page.wait_for_timeout(500)
+    begin, end = page.evaluate(RANGES)[0]
+    assert end - begin == pytest.approx(0.7 * span, rel=0.02)
+    box = page.locator("#panels .plot .nsewdrag").first.bounding_box()
+    page.mouse.move(box["x"] + 0.3 * box["width"], box["y"] + 40)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 60, steps=4)
+    page.mouse.up()
+    page.wait_for_timeout(500)
+    zoomed = page.evaluate(RANGES)
+    assert zoomed[0][1] - zoomed[0][0] == pytest.approx(0.2 * 0.7 * span, rel=0.05)
+    assert np.ptp(zoomed, axis=0).max() < 2  # ms
+
+
+def test_a_bad_file_says_why_in_one_line(opened: Open, shots: Path, tmp_path: Path) -> None:
+    page = opened()
+    page.wait_for_selector("#flights li")
+    bad = tmp_path / "holiday.nc"
+    bad.write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(500))
+    page.set_input_files("#files", bad)
+    page.wait_for_selector(REFUSED)
+    said = page.inner_text("#drop-problem") or page.inner_text("#failure-title")
+    assert "holiday.nc" in said
+    assert "\n" not in said.strip()
+    assert "Traceback" not in page.inner_text("body")
+    page.screenshot(path=shots / "bad-file.png")
+
+
+def test_a_strange_table_is_mapped_and_its_suite_kept(
+    opened: Open, pixels: Pixels, shots: Path, tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(1)
+    level = 200 + 900 * np.exp(-(((np.arange(300) - 150) / 12.0) ** 2)) + rng.normal(0, 20, 300)
+    rows = [f"2025-07-01T12:{i // 60:02d}:{i % 60:02d},{v:.2f},{20 + i / 100:.2f}" for i, v in enumerate(level)]
+    table = tmp_path / "kolibri.csv"
+    table.write_text("\n".join(["stamp_time,Carbon ppb,T", *rows]) + "\n")
+    page = opened()
+    page.wait_for_selector("#flights li")
+    page.set_input_files("#files", table)
+    page.wait_for_selector("#mapping:not([hidden]) .map-line")
+    page.screenshot(path=shots / "mapping.png")
+    page.get_by_label("Name of Carbon ppb").fill("co")
+    page.get_by_label("Zone, if stamps carry none").fill("UTC")
+    page.click("#mapping button.primary")
+    page.wait_for_selector("#ready:not([hidden]) #panels [data-channel=co] .scatterlayer path")
+    assert pixels(page, "#panels [data-channel=co] .plot", ESTIMATE) > 200
+    assert 'name = "co"' in page.evaluate("fetch('/api/suites/kolibri.toml').then((r) => r.text())")
