@@ -57,7 +57,7 @@ def test_adaptive_without_weights_is_named_as_missing(monkeypatch):
 
 def test_scarcity_spans_five_amounts_and_ablation_has_both_bases():
     plan = plan_of(FULL, methods=["lean", "despawn"], seeds=2)
-    assert len(scarcity(plan)) == 2 * 5 * 2
+    assert len(scarcity(plan)) == 5 * 2 + 5  # the rival with one seed
     assert {c.method for c in ablation(plan)} == {"lean", "wide", *ABLATIONS}
 
 

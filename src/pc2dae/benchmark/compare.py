@@ -11,35 +11,12 @@ from numpy.typing import NDArray
 from pc2dae.benchmark.paper import NAMES
 from pc2dae.benchmark.plan import YARDSTICKS
 from pc2dae.metrics import ALL, Difference, paired_difference
+from pc2dae.metrics.words import METRICS
 from pc2dae.models import SHIPPED
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# Metric → unit, digits, and what is good: "high", "low", or the value to be close to.
-METRICS: dict[str, tuple[str, int, str | float]] = {
-    "mae_improvement": ("MAE less, %", 1, "high"),
-    "snr_improvement": ("SNR, dB", 2, "high"),
-    "peak_bias": ("peak, %", 1, 0.0),
-    "missed": ("missed", 2, "low"),
-    "false": ("false", 2, "low"),
-    "edge_error": ("edge, s", 2, "low"),
-    "excess_error": ("excess, %", 1, "low"),
-    "ratio_error": ("ratio, %", 1, "low"),
-    "background_bias": ("clean air, σ", 2, 0.0),
-    "coverage_90": ("cover 90, %", 1, 90.0),
-    "coverage_90_plume": ("… plumes", 1, 90.0),
-    "coverage_90_background": ("… clean", 1, 90.0),
-    "width_90": ("width, σ", 2, "low"),
-    "crps": ("CRPS, σ", 3, "low"),
-    "pair_agreement": ("pair", 3, "low"),
-    "leakage": ("leak, σ", 2, "low"),
-    "mean_10s_change": ("10-s means, σ", 2, 1.0),
-    "ambient_error": ("ambient, σ", 2, "low"),
-    "smoothness": ("smooth, %", 1, "high"),
-    "hf_reduction": ("HF, %", 1, "high"),
-    "negatives": ("neg., %", 1, "low"),
-}
 UNFAIR = ("truth", "constant")  # methods that cannot lead, beside those tuned with the truth
 # No one leads on these: a constant or an interval as wide as the world would.
 UNLED = ("smoothness", "hf_reduction", "negatives", "mean_10s_change", "width_90", "leakage",
@@ -65,7 +42,7 @@ def mean_of(figures: Figures, key: Key) -> float:
 
 def goodness(values: NDArray[np.float64], metric: str) -> NDArray[np.float64]:
     """The figures so that more is better."""
-    good = METRICS[metric][2]
+    good = METRICS[metric].good
     if good == "high":
         return values
     return -values if good == "low" else -np.abs(values - float(good))

@@ -100,7 +100,7 @@ def train_on(flights: Sequence[xr.Dataset], suite: Suite, contender: Contender, 
     from pc2dae.windows.slicing import record_of
 
     records = [record_of(flight, suite) for flight in flights]
-    settings = replace(settings_for(contender.network.partition("-")[0]), seed=contender.seed)
+    settings = replace(settings_for(contender.network), seed=contender.seed)
     if contender.steps:
         settings = replace(settings, steps=contender.steps)
     begun = time.process_time()

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pc2dae.benchmark import tables
-from pc2dae.benchmark.compare import METRICS, label, mean_of, order, per_flight
+from pc2dae.benchmark.compare import label, mean_of, order, per_flight
 from pc2dae.benchmark.paper import NAMES
 from pc2dae.benchmark.plan import AMOUNTS
 from pc2dae.benchmark.sheet import Cell, Sheet
 from pc2dae.benchmark.tables import BLIND, CONSTANT, ORACLE, flights_in, gap
+from pc2dae.metrics.words import METRICS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,7 +48,7 @@ def scarcity_sheet(rows: pd.DataFrame) -> Sheet:
     cells = []
     for method in dict.fromkeys(rows["method"]):
         for metric in ("mae_improvement", "snr_improvement", "smoothness"):
-            row = [Cell(NAMES.get(method, method)), Cell(METRICS[metric][0])]
+            row = [Cell(NAMES.get(method, method)), Cell(METRICS[metric].heading)]
             for amount in AMOUNTS:
                 part = rows[(rows["campaigns"] == amount) & (rows["method"] == method)]
                 row.append(Cell(mean_of(per_flight(part, metric), (method, "plain")) if len(part) else None))
@@ -64,10 +65,10 @@ def ablation_sheet(rows: pd.DataFrame) -> Sheet:
     cells = []
     for key in figures["smoothness"]:
         base = ("wide" if key[0].startswith("wide") else "lean", "plain")
-        row = [Cell(key[0]), *(Cell(mean_of(figures[m], key), digits=METRICS[m][1]) for m in shown)]
+        row = [Cell(key[0]), *(Cell(mean_of(figures[m], key), digits=METRICS[m].digits) for m in shown)]
         gaps = [gap(figures[m], m, key, base) if key != base else Cell() for m in ("mae_improvement", "smoothness")]
         cells.append([*row, *gaps])
-    columns = ["network", *(METRICS[m][0] for m in shown), "MAE better than its base by", "smoother by"]
+    columns = ["network", *(METRICS[m].heading for m in shown), "MAE better than its base by", "smoother by"]
     note = (
         "lean-as-wide: lean's size with wide's loss weights, softplus and dropout; wide-as-lean the reverse. "
         "Last columns: paired over flights, bold where the 95 % interval excludes 0."
@@ -88,11 +89,11 @@ def real_sheets(real: pd.DataFrame) -> list[Sheet]:
         shown = [m for m in (*against, *BLIND, "mean_10s_change") if (rows["metric"] == m).any()]
         figures = {m: per_flight(rows, m) for m in shown}
         cells = [
-            [Cell(label(key)), *(Cell(mean_of(figures[m], key), digits=METRICS[m][1]) for m in shown)]
+            [Cell(label(key)), *(Cell(mean_of(figures[m], key), digits=METRICS[m].digits) for m in shown)]
             for key in order(figures["smoothness"])
         ]
         title, note = REAL[kind]
-        columns = ["method", *(METRICS[m][0] for m in shown)]
+        columns = ["method", *(METRICS[m].heading for m in shown)]
         sheets.append(Sheet(f"Table 7. {title}", columns, cells, f"{note} Records scored: {flights_in(rows)}."))
     return sheets
 
@@ -104,10 +105,10 @@ def _aircraft_sheet(rows: pd.DataFrame, channel: str) -> Sheet:
         for noise in dict.fromkeys(rows["noise"]):
             part = rows[(rows["flight"] == flight) & (rows["noise"] == noise)]
             for metric in ("mae_improvement", "snr_improvement"):
-                columns.append(f"{METRICS[metric][0]} (flight {flight.split('_')[-1]}, σ {noise.split()[1]})")
+                columns.append(f"{METRICS[metric].heading} (flight {flight.split('_')[-1]}, σ {noise.split()[1]})")
                 shown.append((metric, per_flight(part, metric, family="gas", channel=channel)))
     cells = [
-        [Cell(label(key)), *(Cell(mean_of(values, key), digits=METRICS[m][1]) for m, values in shown)]
+        [Cell(label(key)), *(Cell(mean_of(values, key), digits=METRICS[m].digits) for m, values in shown)]
         for key in order(shown[0][1])
     ]
     note = f"Reference-grade record plus noise; σ in units of P98 − P2. {ORACLE}"

@@ -9,7 +9,6 @@ import numpy as np
 from pc2dae.benchmark import paper
 from pc2dae.benchmark.compare import (
     FEWEST,
-    METRICS,
     Figures,
     Key,
     difference,
@@ -20,6 +19,7 @@ from pc2dae.benchmark.compare import (
     per_flight,
 )
 from pc2dae.benchmark.sheet import Cell, Sheet
+from pc2dae.metrics.words import METRICS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -97,14 +97,14 @@ def _injection_sheet(title: str, note: str, figures: dict[tuple[str, str], Figur
     lead = {which: leaders(values, which[1]) if is_true else set() for which, values in figures.items()}
     columns = ["method"]
     for noise, metric in figures:
-        columns.append(f"{METRICS[metric][0]} (σ {noise.split()[1]})")
+        columns.append(f"{METRICS[metric].heading} (σ {noise.split()[1]})")
         columns += ["paper"] if _is_published(noise, metric) else []
     rows = []
     for key in order(next(iter(figures.values()))):
         row = [Cell(label(key))]
         for (noise, metric), values in figures.items():
             is_bold = key in lead[(noise, metric)]
-            row.append(Cell(mean_of(values, key), is_bold=is_bold, digits=METRICS[metric][1]))
+            row.append(Cell(mean_of(values, key), is_bold=is_bold, digits=METRICS[metric].digits))
             row += [Cell(_published(key, noise, metric))] if _is_published(noise, metric) else []
         rows.append(row)
     return Sheet(f"Table {title}", columns, rows, note)
@@ -126,18 +126,19 @@ def _published(key: Key, noise: str, metric: str) -> float | None:
 
 def truth_sheet(flown: pd.DataFrame) -> Sheet:
     """Table 4: every metric against the truth."""
-    shown = [metric for metric in METRICS if metric not in BLIND and (flown["metric"] == metric).any()]
+    left_out = (*BLIND, "encounters")  # in table 1; the truth's own number
+    shown = [metric for metric in METRICS if metric not in left_out and (flown["metric"] == metric).any()]
     figures = {metric: per_flight(flown, metric) for metric in shown}
     lead = {metric: leaders(values, metric) for metric, values in figures.items()}
     rows = []
     for key in order(figures["mae_improvement"]):
-        cells = [Cell(mean_of(figures[m], key), is_bold=key in lead[m], digits=METRICS[m][1]) for m in shown]
+        cells = [Cell(mean_of(figures[m], key), is_bold=key in lead[m], digits=METRICS[m].digits) for m in shown]
         rows.append([Cell(label(key)), *cells])
     note = (
         f"Against max(response, bound), mean of families over {flights_in(flown)} flights. {BOLD} {ORACLE} Missed and "
         "false plumes are counts per channel; a signed figure is best at 0, 10-s means at 1, coverage at 90."
     )
-    return Sheet("Table 4a. Against the truth", ["method", *(METRICS[m][0] for m in shown)], rows, note)
+    return Sheet("Table 4a. Against the truth", ["method", *(METRICS[m].heading for m in shown)], rows, note)
 
 
 def truth_family_sheet(flown: pd.DataFrame) -> Sheet:
@@ -147,9 +148,9 @@ def truth_family_sheet(flown: pd.DataFrame) -> Sheet:
     lead = {which: leaders(values, which[0]) for which, values in figures.items()}
     rows = []
     for key in order(figures[shown[0]]):
-        cells = [Cell(mean_of(figures[w], key), is_bold=key in lead[w], digits=METRICS[w[0]][1]) for w in shown]
+        cells = [Cell(mean_of(figures[w], key), is_bold=key in lead[w], digits=METRICS[w[0]].digits) for w in shown]
         rows.append([Cell(label(key)), *cells])
-    columns = ["method", *(f"{METRICS[m][0]} ({f})" for m, f in shown)]
+    columns = ["method", *(f"{METRICS[m].heading} ({f})" for m, f in shown)]
     return Sheet("Table 4b. Against the truth, per family", columns, rows, BOLD)
 
 
@@ -168,7 +169,7 @@ def _difference_sheet(figures: dict[str, Figures], title: str, against: Key) -> 
         if key != against
     ]
     note = "Paired over flights, mean [95 % bootstrap interval]; positive is better; bold where it excludes 0."
-    return Sheet(title, ["method", *(METRICS[m][0] for m in figures)], rows, f"{note} {ORACLE}")
+    return Sheet(title, ["method", *(METRICS[m].heading for m in figures)], rows, f"{note} {ORACLE}")
 
 
 def gap(figures: Figures, metric: str, key: Key, against: Key) -> Cell:
@@ -176,9 +177,8 @@ def gap(figures: Figures, metric: str, key: Key, against: Key) -> Cell:
     if key not in figures or against not in figures or not np.isfinite(figures[key] - figures[against]).any():
         return Cell()
     found = difference(figures, metric, key, against)
-    return Cell(
-        found.mean, found.low, found.high, is_bold=found.is_lead and found.flights >= FEWEST, digits=METRICS[metric][1]
-    )
+    is_lead = found.is_lead and found.flights >= FEWEST
+    return Cell(found.mean, found.low, found.high, is_bold=is_lead, digits=METRICS[metric].digits)
 
 
 def flights_in(rows: pd.DataFrame) -> int:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pc2dae.atomic import replacing
-from pc2dae.benchmark.plan import Contender, Plan, ablation, contenders, scarcity
+from pc2dae.benchmark.plan import ON_REAL, Contender, Plan, ablation, contenders, scarcity
 from pc2dae.filters import FILTERS
 
 if TYPE_CHECKING:
@@ -95,12 +95,13 @@ def units_of(plan: Plan, data: Path | None) -> list[Unit]:
 
 
 def _for_real(plan: Plan) -> Iterator[Contender]:
-    """Filters and any-suite models as they are; plain networks, which are trained on the other files of the kind.
+    """Filters and any-suite models as they are; lean and wide, first seed, trained on the other files of the kind.
 
     Lean and wide as they ship know another suite: where nothing is trained they are left out.
     """
     for contender in contenders(plan):
-        if contender.dress == "plain" if contender.is_trained else contender.method not in ("lean", "wide"):
+        is_first = contender.seed == 0 and contender.dress == "plain"
+        if (contender.method in ON_REAL and is_first) if contender.is_trained else contender.method not in ON_REAL:
             yield contender
 
 

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 
 from pc2dae.atomic import replacing, write_text
 from pc2dae.benchmark.cases import FIRST_HELD_OUT, FIRST_TRAINING
-from pc2dae.benchmark.compare import METRICS, mean_of, per_flight
+from pc2dae.benchmark.compare import mean_of, per_flight
 from pc2dae.benchmark.paper import NAMES
 from pc2dae.benchmark.plan import Plan
 from pc2dae.benchmark.sheet import Sheet
 from pc2dae.flight.schema import timestamp
+from pc2dae.metrics.words import METRICS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,7 +63,7 @@ def plot_scarcity(rows: pd.DataFrame, path: Path) -> None:
             amounts = sorted(own["campaigns"].unique())
             means = [mean_of(per_flight(own[own["campaigns"] == a], metric), (method, "plain")) for a in amounts]
             axes.plot(amounts, means, marker=markers[i % len(markers)], label=NAMES.get(method, method))
-        axes.set(xscale="log", xlabel="training data [campaigns of 7,894 samples]", ylabel=METRICS[metric][0])
+        axes.set(xscale="log", xlabel="training data [campaigns of 7,894 samples]", ylabel=METRICS[metric].heading)
         axes.axhline(0.0, color="0.7", linewidth=0.8)
     figure.axes[0].legend(frameon=False, fontsize="small")
     with replacing(path) as temporary:

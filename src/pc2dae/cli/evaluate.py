@@ -13,32 +13,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from rich.console import Console
 
-# Metric → what a reader is told: its unit, and in words what is good.
-WORDS = {
-    "smoothness": "smoothness, %",
-    "hf_reduction": "fast power removed, %",
-    "negatives": "negative values, %",
-    "mean_10s_change": "10-s means moved, σ of the mean",
-    "pair_agreement": "duplicate sensor, after/before",
-    "leakage": "leakage into other channels, σ",
-    "mae_improvement": "mean absolute error less, %",
-    "snr_improvement": "signal to noise gained, dB",
-    "encounters": "plume encounters per channel",
-    "missed": "of them missed",
-    "false": "false ones",
-    "peak_bias": "peak height off, %",
-    "edge_error": "plume edge off, s",
-    "excess_error": "integrated excess off, %",
-    "ratio_error": "emission ratio off, %",
-    "background_bias": "clean air off, σ",
-    "coverage_90": "inside the 90 % interval, %",
-    "coverage_90_plume": "… in plumes",
-    "coverage_90_background": "… in background",
-    "width_90": "width of the interval, σ",
-    "crps": "probability score (CRPS), σ",
-    "ambient_error": "off from the air itself, σ",
-}
-
 
 @app.command()
 def evaluate(
@@ -89,12 +63,16 @@ def _show(console: Console, table: pd.DataFrame, columns: list[str], *, title: s
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
+    from pc2dae.metrics.words import METRICS
+
     shown = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
     shown.add_column("")
     for name in columns:
         shown.add_column(name, justify="right")
-    for metric, words in WORDS.items():
+    for metric, known in METRICS.items():
         if metric in table.index:
             row = table.loc[metric]
-            shown.add_row(words, *("" if row.get(c) is None or row[c] != row[c] else f"{row[c]:.2f}" for c in columns))
+            shown.add_row(
+                known.full, *("" if row.get(c) is None or row[c] != row[c] else f"{row[c]:.2f}" for c in columns)
+            )
     console.print(shown)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,14 @@ def paired_difference(
     gap = gap[np.isfinite(gap)]
     if len(gap) == 0:
         return Difference(np.nan, np.nan, np.nan, 0)
-    drawn = np.random.default_rng(seed).integers(0, len(gap), (draws, len(gap)))
-    low, high = np.percentile(gap[drawn].mean(axis=1), [2.5, 97.5])
+    low, high = np.percentile(_resampling(len(gap), draws, seed) @ gap, [2.5, 97.5])
     return Difference(float(gap.mean()), float(low), float(high), len(gap))
+
+
+@lru_cache(maxsize=8)
+def _resampling(flights: int, draws: int, seed: int) -> NDArray[np.float64]:
+    """The weight of each flight in each resampled mean, (draw, flight): how often it was drawn, over the flights."""
+    drawn = np.random.default_rng(seed).integers(0, flights, (draws, flights))
+    weight = np.zeros((draws, flights))
+    np.add.at(weight, (np.arange(draws)[:, None], drawn), 1.0 / flights)
+    return weight

@@ -1,4 +1,4 @@
-"""The paper's figures from a benchmark's table: radar, lean against wide, scarcity."""
+"""The paper's figures from a benchmark's table: radar, lean against wide, scarcity; and who gains what on truth."""
 
 from __future__ import annotations
 
@@ -8,6 +8,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pc2dae.benchmark.compare import per_flight
+from pc2dae.benchmark.paper import NAMES
+from pc2dae.metrics import paired_difference
+from pc2dae.metrics.words import METRICS
 from pc2dae.report.figure import Figure, Trace, packed
 
 # Okabe and Ito's colours with a dash each: told apart by colour-blind eyes, and on paper.
@@ -21,7 +25,16 @@ LOOKS = (
     ("#8a8f98", "dash"),
 )
 _INSET_S = 25.0  # to either side of the strongest plume
+_AXES = ("", "2", "3")  # what plotly calls axes side by side
 NEURAL = ("adaptive", "lean", "wide", "despawn", "lstm-ae", "cbdae", "unet", "transformer")
+# Dress → colour, symbol, words, in the order they are drawn: one row of the forest is a method in all its dresses.
+DRESSES = {
+    "plain": ("#0072b2", "circle", "as it is"),
+    "clip": ("#009e73", "diamond", "clipped at the bound"),
+    "softplus": ("#e69f00", "square", "with softplus"),
+    "softplus+tv": ("#d55e00", "triangle-up", "with softplus and total variation"),
+    "oracle": ("#8a8f98", "star-open", "width chosen with the truth"),
+}
 RADAR = ("smoothness", "HF reduction", "compliance", "few parameters", "fast training", "fast inference")
 _LAYOUT: dict[str, Any] = {
     "margin": {"l": 60, "r": 20, "t": 20, "b": 50},
@@ -30,10 +43,46 @@ _LAYOUT: dict[str, Any] = {
 }
 
 
+def forest(table: pd.DataFrame) -> Figure | None:
+    """Signal to noise gained by every method in every dress, best above: mean over flights and bootstrap interval."""
+    gained = per_flight(table, "snr_improvement")
+    known = {key: paired_difference(row, np.zeros(len(row))) for key, row in gained.items() if np.isfinite(row).any()}
+    best = {method: max(d.mean for k, d in known.items() if k[0] == method) for method, _ in known}
+    rows = sorted(best, key=lambda method: best[method])
+    data: list[Trace] = []
+    for dress, (colour, symbol, words) in DRESSES.items():
+        mine = [(method, known[(method, dress)]) for method in rows if (method, dress) in known]
+        data.append(
+            {
+                "type": "scatter",
+                "mode": "markers",
+                "x": [round(d.mean, 3) for _, d in mine],
+                "y": [NAMES.get(method, method) for method, _ in mine],
+                "error_x": {
+                    "symmetric": False,
+                    "array": [round(d.high - d.mean, 3) for _, d in mine],
+                    "arrayminus": [round(d.mean - d.low, 3) for _, d in mine],
+                    "thickness": 1.2,
+                    "width": 3,
+                },
+                "name": words,
+                "marker": {"color": colour, "symbol": symbol, "size": 9},
+            }
+        )
+    layout = _LAYOUT | {
+        "margin": {"l": 150, "r": 20, "t": 10, "b": 50},
+        "height": 130 + 22 * len(rows),
+        "legend": {"orientation": "h", "y": -0.11},
+        "xaxis": {"title": {"text": f"{METRICS['snr_improvement'].full}"}, "zeroline": True},
+        "yaxis": {"categoryarray": [NAMES.get(method, method) for method in rows], "type": "category"},
+    }
+    return Figure("forest", [trace for trace in data if trace["x"]], layout) if rows else None
+
+
 def radar(table: pd.DataFrame) -> Figure | None:
     """The paper's radar: three blind scores as they are, three costs on a logarithmic scale, best at the rim."""
     plain = _overall(table)
-    plain = plain[plain["method"].isin(NEURAL) & (plain["label"] == plain["method"])]
+    plain = plain[plain["method"].isin(NEURAL) & (plain["dress"] == "plain")]
     if plain.empty:
         return None
     wide = plain.pivot_table(index="method", columns="metric", values="value")
@@ -54,7 +103,7 @@ def radar(table: pd.DataFrame) -> Figure | None:
                 "type": "scatterpolar",
                 "r": [*values, values[0]],
                 "theta": [*RADAR, RADAR[0]],
-                "name": str(method),
+                "name": NAMES.get(str(method), str(method)),
                 "line": {"color": colour, "dash": dash, "width": 2},
             }
         )
@@ -64,18 +113,22 @@ def radar(table: pd.DataFrame) -> Figure | None:
 
 def lean_against_wide(table: pd.DataFrame) -> Figure | None:
     """Lean and wide, metric by metric, flight by flight: boxes over the held-out flights."""
-    rows = _overall(table)
-    rows = rows[rows["label"].isin(["lean", "wide", "adaptive"])]
-    metrics = [m for m in ("mae_improvement", "smoothness", "hf_reduction") if (rows["metric"] == m).any()]
-    if rows.empty or not metrics:
-        return None
+    metrics = [m for m in ("smoothness", "hf_reduction", "snr_improvement") if (table["metric"] == m).any()]
     data: list[Trace] = []
-    for (label, mine), (colour, _) in zip(rows.groupby("label", sort=False), LOOKS, strict=False):
-        per_flight = mine[mine["metric"].isin(metrics)].groupby(["metric", "flight"])["value"].mean().reset_index()
-        data.append({"type": "box", "x": per_flight["metric"].tolist(), "y": per_flight["value"].round(3).tolist(),
-                     "name": str(label), "marker": {"color": colour}, "boxpoints": "all", "jitter": 0.4})  # fmt: skip
-    layout = _LAYOUT | {"boxmode": "group", "xaxis": {"categoryarray": metrics}, "yaxis": {"title": {"text": "%"}}}
-    return Figure("lean-wide", data, layout)
+    for method, (colour, _) in zip(("lean", "wide"), LOOKS, strict=False):
+        for axis, metric in zip(_AXES, metrics, strict=False):
+            values = per_flight(table, metric).get((method, "plain"))
+            if values is not None:
+                data.append({"type": "box", "x": [METRICS[metric].full] * len(values), "y": values.round(3).tolist(),
+                             "name": NAMES[method], "legendgroup": method, "showlegend": axis == "",
+                             "marker": {"color": colour}, "boxpoints": "all", "jitter": 0.4, "offsetgroup": method,
+                             "xaxis": f"x{axis}", "yaxis": f"y{axis}"})  # fmt: skip
+    layout = _LAYOUT | {"boxmode": "group"}
+    width = 1 / max(len(metrics), 1)
+    for i, axis in enumerate(_AXES[: len(metrics)]):
+        layout[f"xaxis{axis}"] = {"domain": [i * width + 0.05, (i + 1) * width], "anchor": f"y{axis}"}
+        layout[f"yaxis{axis}"] = {"anchor": f"x{axis}"}
+    return Figure("lean-wide", data, layout) if data else None
 
 
 def signals(table: pd.DataFrame, channel: str) -> Figure | None:
@@ -99,8 +152,9 @@ def signals(table: pd.DataFrame, channel: str) -> Figure | None:
             look = {"line": {"color": colour, "dash": dash, "width": 1.6}}
         y = packed(wide[method].to_numpy(dtype=np.float64))
         common = {"type": "scatter", "mode": "lines", "x": packed(wide.index.to_numpy(dtype=np.float64)), "y": y} | look
-        data.append(common | {"name": method, "legendgroup": method})
-        data.append(common | {"name": method, "legendgroup": method, "showlegend": False, "xaxis": "x2", "yaxis": "y2"})
+        named = {"name": NAMES.get(method, method), "legendgroup": method}
+        data.append(common | named)
+        data.append(common | named | {"showlegend": False, "xaxis": "x2", "yaxis": "y2"})
     near = wide[(wide.index > middle - _INSET_S) & (wide.index < middle + _INSET_S)].to_numpy()
     layout = _LAYOUT | {
         "xaxis": {"title": {"text": "seconds from take-off"}},
@@ -117,30 +171,35 @@ def _padded(values: NDArray[np.float64]) -> list[float]:
 
 
 def scarcity(table: pd.DataFrame) -> Figure | None:
-    """Error removed against the size of the training set, in campaigns; needs rows with a column `campaigns`."""
-    if "campaigns" not in table.columns or table["campaigns"].nunique() < 2:
-        return None
-    rows = _overall(table)
-    rows = rows[(rows["metric"] == "mae_improvement") & rows["campaigns"].notna()]
+    """Error removed against the size of the training set, in campaigns, with the interval over flights."""
     data: list[Trace] = []
-    for (label, mine), (colour, dash) in zip(rows.groupby("label", sort=False), LOOKS * 2, strict=False):
-        if mine["campaigns"].nunique() < 2:
+    for method, (colour, dash) in zip(dict.fromkeys(table["method"]), LOOKS, strict=False):
+        mine = table[table["method"] == method]
+        amounts = sorted(float(a) for a in mine["campaigns"].unique())
+        if len(amounts) < 2:
             continue
-        curve = mine.groupby("campaigns")["value"].agg(["mean", "std"]).fillna(0.0)
+        flown = [per_flight(mine[mine["campaigns"] == a], "mae_improvement")[(str(method), "plain")] for a in amounts]
+        found = [paired_difference(values, np.zeros(len(values))) for values in flown]
         data.append(
             {
                 "type": "scatter",
                 "mode": "lines+markers",
-                "x": curve.index.tolist(),
-                "y": curve["mean"].round(3).tolist(),
-                "error_y": {"array": curve["std"].round(3).tolist()},
-                "name": str(label),
+                "x": amounts,
+                "y": [round(d.mean, 3) for d in found],
+                "error_y": {
+                    "symmetric": False,
+                    "array": [round(d.high - d.mean, 3) for d in found],
+                    "arrayminus": [round(d.mean - d.low, 3) for d in found],
+                    "thickness": 1,
+                },
+                "name": NAMES.get(str(method), str(method)),
                 "line": {"color": colour, "dash": dash, "width": 2},
             }
         )
+    ticks = {"tickvals": [0.125, 0.25, 0.5, 1, 10], "ticktext": ["1/8", "1/4", "1/2", "1", "10"]}
     layout = _LAYOUT | {
-        "xaxis": {"type": "log", "title": {"text": "campaigns trained on"}, "tickvals": [0.125, 0.25, 0.5, 1, 10]},
-        "yaxis": {"title": {"text": "mean absolute error less [%]"}},
+        "xaxis": {"type": "log", "title": {"text": "campaigns trained on"}} | ticks,
+        "yaxis": {"title": {"text": METRICS["mae_improvement"].full}},
     }
     return Figure("scarcity", data, layout) if data else None
 

@@ -3,24 +3,85 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from pc2dae.benchmark import Sheet, all_sheets
+from pc2dae.benchmark.compare import label, mean_of, per_flight
+from pc2dae.benchmark.plan import YARDSTICKS
 from pc2dae.errors import FlightError
 from pc2dae.report import benchmark_figures as figures
 from pc2dae.report.page import write_page
-from pc2dae.report.scores import METRICS
-from pc2dae.report.words import Row, Table, number
+from pc2dae.report.words import Row, Table, Tile, broken
 
 COLUMNS = (
-    *("method", "dress", "family", "channel", "flight", "noise", "seed", "metric", "value"),
+    *("part", "method", "dress", "family", "channel", "flight", "noise", "seed", "campaigns", "metric", "value"),
     *("parameters", "training_s", "inference_ms"),
 )
 SIGNALS = "signals.parquet"  # beside the results: one flight's channels by every method, to look at
-YARDSTICKS = ("raw", "clip", "constant", "truth")
-OURS = ("adaptive", "lean", "wide")
+_OURS = ("adaptive", "PC²DAE")  # how the labels of networks begin that are tinted
+_FOLDED = ("Table 2", "Table 3b", "Table 4b", "Table 4d")  # shown when asked for
+
+
+@dataclass(frozen=True)
+class Section:
+    """Some tables under one heading; `drawn` are the figures that stand above them."""
+
+    id: str
+    title: str
+    lead: str
+    numbers: tuple[str, ...]  # what the titles of its tables begin with
+    drawn: tuple[str, ...] = ()
+    tables: tuple[Table, ...] = ()
+
+
+SECTIONS = (
+    Section(
+        "truth",
+        "Against the truth",
+        "What a denoiser is for: to come closer to the noise-free reading than the raw record was. Means of families; "
+        "no mean hides a family, so each has its own columns below.",
+        ("Table 4",),
+        ("forest", "lean-wide"),
+    ),
+    Section(
+        "paper",
+        "The paper's own tables",
+        "Published figures stand beside ours, in grey. These scores need no truth, and a constant line wins them: more "
+        "than the truth's own figure is damage.",
+        ("Table 1", "Table 2"),
+        ("radar",),
+    ),
+    Section(
+        "injection",
+        "Injected noise",
+        "The paper's test: noise of known size put on a record, and how much of it goes.",
+        ("Table 3",),
+    ),
+    Section(
+        "scarcity",
+        "With little data",
+        "The paper's title: what a network learns from an eighth of a campaign, and what ten would bring.",
+        ("Table 5",),
+        ("scarcity",),
+    ),
+    Section(
+        "ablation",
+        "Which part does the work",
+        "Lean with one part taken away, and lean and wide with each other's loss weights, softplus and dropout.",
+        ("Table 6",),
+    ),
+    Section(
+        "real",
+        "Real records",
+        "Measurements nobody here made. Networks that must be trained for a payload never saw the record they are "
+        "scored on.",
+        ("Table 7",),
+    ),
+)
 
 
 def write_benchmark_page(results: str | os.PathLike[str], path: str | os.PathLike[str]) -> None:
@@ -29,21 +90,22 @@ def write_benchmark_page(results: str | os.PathLike[str], path: str | os.PathLik
     beside = Path(results).with_name(SIGNALS)
     signals = pd.read_parquet(beside) if beside.is_file() else None
     compared = [] if signals is None else [figures.signals(signals, c) for c in signals["channel"].unique()]
-    scarce = table[table["part"] == "scarcity"] if "part" in table.columns else table
-    table = _as_flown(table)
-    drawn = [
-        figure
-        for figure in (figures.radar(table), figures.lean_against_wide(table), figures.scarcity(scarce))
-        if figure
+    flown = table[(table["part"] == "simulated") & (table["noise"] == "flight")]
+    found = [
+        figures.forest(flown),
+        figures.radar(flown),
+        figures.lean_against_wide(flown),
+        figures.scarcity(table[table["part"] == "scarcity"]),
+        *compared,
     ]
-    drawn += [figure for figure in compared if figure]
-    methods, flights, seeds = (table[c].nunique() for c in ("method", "flight", "seed"))
+    drawn = [figure for figure in found if figure is not None]
+    ids = [figure.id for figure in drawn]
     context = {
         "title": "Benchmark",
-        "lead": f"{methods} methods on {flights} held-out flights, {seeds} training seeds: "
-        f"{len(table):,} scores. Means of families; a mean never hides a family, so each has its own table below.",
-        "drawn": [figure.id for figure in drawn],
-        "tables": [main_table(table), *family_tables(table)],
+        "lead": _lead(table),
+        "tiles": tiles(flown),
+        "signals": [name for name in ids if name.startswith("signals-")],
+        "sections": sections(all_sheets(table), ids),
     }
     write_page("benchmark.html.j2", path, figures=drawn, extra={"plumes": [], "colours": []}, context=context)
 
@@ -56,56 +118,51 @@ def read_results(path: str | os.PathLike[str]) -> pd.DataFrame:
         raise FlightError(
             f"{Path(path).name} lacks the column '{absent[0]}'", hint="was it written by `pc2dae benchmark`?"
         )
-    dress = table["dress"].fillna("").astype(str)
-    label: pd.Series[str] = table["method"].astype(str) + np.where(dress.isin(["", "plain", "none"]), "", " + " + dress)
-    return table.assign(label=label)
+    return table
 
 
-def _as_flown(table: pd.DataFrame) -> pd.DataFrame:
-    """Without injected noise, real data and the networks of other parts: a mean over those would mean nothing."""
-    if "part" not in table.columns:
-        return table
-    return table[(table["part"] == "simulated") & (table["noise"] == "flight")]
+def sections(sheets: list[Sheet], drawn: list[str]) -> list[Section]:
+    """The sections that have anything to show, with their tables."""
+    chosen = []
+    for section in SECTIONS:
+        tables = tuple(table_of(sheet) for sheet in sheets if sheet.title.startswith(section.numbers))
+        own = tuple(name for name in section.drawn if name in drawn)
+        if tables:
+            chosen.append(Section(section.id, section.title, section.lead, section.numbers, own, tables))
+    return chosen
 
 
-def main_table(table: pd.DataFrame) -> Table:
-    """All methods over all metrics: mean of families."""
-    overall = table[(table["channel"] == "all") & (table["family"] == "all")]
-    return _table(
-        overall,
-        "All methods, mean of families",
-        lead="Yardsticks in italics: more smoothness than the truth's is damage.",
+def table_of(sheet: Sheet) -> Table:
+    """A benchmark's table as the page shows it: leads bold, published figures grey, yardsticks in italics."""
+    rows = []
+    for cells in sheet.rows:
+        name = cells[0].text
+        kind = "rule" if name in YARDSTICKS else "ours" if name.startswith(_OURS) else ""
+        rows.append(Row([cell.text for cell in cells], kind=kind,
+                        best=frozenset(i for i, cell in enumerate(cells) if cell.is_bold)))  # fmt: skip
+    soft = frozenset(i for i, column in enumerate(sheet.columns) if column == "paper")
+    text = frozenset(i for i, column in enumerate(sheet.columns) if i == 0 or column == "metric")
+    return Table([broken(column) for column in sheet.columns], rows, text=text, soft=soft, title=sheet.title,
+                 note=sheet.note, folded=sheet.title.startswith(_FOLDED))  # fmt: skip
+
+
+def tiles(flown: pd.DataFrame) -> list[Tile]:
+    """Error removed by what a reader asks about first: ours, the paper's two, the best filter, and a mere clip."""
+    error = per_flight(flown, "mae_improvement")
+    filters = [k for k in error if k[1] == "clip"]
+    best = max(filters, key=lambda k: mean_of(error, k), default=None)
+    asked = [("adaptive", "plain"), best, ("clip", "plain"), ("lean", "plain"), ("wide", "plain")]
+    known = [key for key in asked if key is not None and np.isfinite(mean_of(error, key))]
+    return [Tile(f"{mean_of(error, k):+.0f} %".replace("-", "−"), f"error less, {label(k)}") for k in known]
+
+
+def _lead(table: pd.DataFrame) -> str:
+    simulated = table[table["part"] == "simulated"]
+    ways = len(simulated[["method", "dress"]].drop_duplicates())
+    real = table.loc[table["part"] == "real", "flight"].nunique()
+    records = f" and {real} real records" if real else ""
+    seeds = int(simulated["seed"].max()) + 1 if len(simulated) else 1
+    return (
+        f"{ways} methods, counting each dress, on {simulated['flight'].nunique()} held-out simulated flights{records}; "
+        f"{seeds} training seed{'s' if seeds > 1 else ''}; {len(table):,} scores."
     )
-
-
-def family_tables(table: pd.DataFrame) -> list[Table]:
-    """One table per family."""
-    names = [str(f) for f in table["family"].unique() if f not in ("all", "ratio")]
-    return [_table(table[(table["family"] == f) & (table["channel"] == "all")], f"Family {f}") for f in names]
-
-
-def _table(rows: pd.DataFrame, title: str, *, lead: str = "") -> Table:
-    wide = rows.pivot_table(index="label", columns="metric", values="value", sort=False)
-    metrics = [m for m in METRICS if m in wide.columns]
-    costs = rows.groupby("label", sort=False)[["parameters", "training_s", "inference_ms"]].mean()
-    head = [
-        "method",
-        *(METRICS[m].replace(" [", "\n[") for m in metrics),
-        "parameters",
-        "training\n[s]",
-        "inference\n[ms]",
-    ]
-    ordered = sorted(wide.index, key=lambda label: (str(label) in YARDSTICKS, -_finite(wide, str(label))))
-    lines = []
-    for label in map(str, ordered):
-        cells = [number(float(wide.loc[label, m])) for m in metrics]  # type: ignore[arg-type]
-        cells += [number(float(v)) for v in costs.loc[label].to_numpy(dtype=np.float64)]
-        lines.append(Row([label, *cells], kind="rule" if label in YARDSTICKS else "ours" if label in OURS else ""))
-    return Table(head, lines, title=title, lead=lead)
-
-
-def _finite(wide: pd.DataFrame, label: str) -> float:
-    """What the table is ordered by: error removed where the truth is known, else smoothness."""
-    key = "mae_improvement" if "mae_improvement" in wide.columns else wide.columns[0]
-    value = float(wide.loc[label, key])  # type: ignore[arg-type]
-    return value if np.isfinite(value) else -np.inf

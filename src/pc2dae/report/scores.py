@@ -5,33 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from pc2dae.report.words import Row, Table
+from pc2dae.metrics.words import METRICS
+from pc2dae.report.words import Row, Table, broken
 
-# Metric → what a reader is told, in its unit; the order is the order of the tables.
-METRICS = {
-    "mae_improvement": "mean absolute error less [%]",
-    "snr_improvement": "signal to noise gained [dB]",
-    "smoothness": "smoothness [%]",
-    "hf_reduction": "fast power removed [%]",
-    "negatives": "negative values [%]",
-    "mean_10s_change": "10-s means moved [σ of the mean]",
-    "pair_agreement": "against the duplicate sensor, after/before",
-    "leakage": "leakage into other channels [σ]",
-    "encounters": "plume encounters per channel",
-    "missed": "of them missed",
-    "false": "false ones",
-    "peak_bias": "peak height off [%]",
-    "edge_error": "plume edge off [s]",
-    "excess_error": "integrated excess off [%]",
-    "ratio_error": "emission ratio off [%]",
-    "background_bias": "clean air off [σ]",
-    "coverage_90": "truth inside the 90 % interval [%]",
-    "coverage_90_plume": "… in plumes [%]",
-    "coverage_90_background": "… in background [%]",
-    "width_90": "width of the interval [σ]",
-    "crps": "probability score CRPS [σ]",
-    "ambient_error": "off from the air itself: lag, calibration [σ]",
-}
 YARDSTICKS = ("raw", "clip", "constant", "truth")
 _MORE_IS_DAMAGE = "A constant scores 100 % smoothness and 100 % fast power removed: more than the truth's is damage."
 
@@ -66,26 +42,14 @@ def _by_channel(own: pd.DataFrame, method: str) -> Table:
     metrics = [m for m in METRICS if m in wide.columns]
     channels = [str(c) for c in single["channel"].unique()]
     rows = [Row([c, *(_cell(wide.at[c, m]) for m in metrics)]) for c in channels]
-    return Table(
-        ["channel", *(_head(METRICS[m]) for m in metrics)], rows, title=f"{method}, channel by channel", folded=True
-    )
+    head = ["channel", *(broken(METRICS[m].full) for m in metrics)]
+    return Table(head, rows, title=f"{method}, channel by channel", folded=True)
 
 
 def _table(means: pd.DataFrame, across: str, columns: list[str], *, title: str, lead: str = "") -> Table:
     wide = means.pivot(index="metric", columns=across, values="value").reindex(columns=columns)
-    rows = [Row([words, *(_cell(v) for v in wide.loc[m])]) for m, words in METRICS.items() if m in wide.index]
+    rows = [Row([known.full, *(_cell(v) for v in wide.loc[m])]) for m, known in METRICS.items() if m in wide.index]
     return Table(["", *columns], rows, title=title, lead=lead)
-
-
-def _head(words: str) -> str:
-    """A heading broken into short lines."""
-    lines = [""]
-    for word in words.replace("… ", "inside, ").split(" "):
-        if lines[-1] and len(lines[-1]) + len(word) > 13:
-            lines.append(word)
-        else:
-            lines[-1] = f"{lines[-1]} {word}".strip()
-    return "\n".join(lines)
 
 
 def _cell(value: object) -> str:

@@ -23,12 +23,13 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """A table as the page shows it; `text` columns stand left, `wide` ones wrap."""
+    """A table as the page shows it; `text` columns stand left, `wide` ones wrap, `soft` ones stand back."""
 
     head: Sequence[str]
     rows: Sequence[Row]
     text: frozenset[int] = frozenset({0})
     wide: frozenset[int] = frozenset()
+    soft: frozenset[int] = frozenset()
     title: str = ""
     lead: str = ""
     note: str = ""
@@ -49,6 +50,17 @@ class Step:
 
     text: str
     time: str = field(default="")
+
+
+def broken(words: str, width: int = 13) -> str:
+    """A heading broken into short lines."""
+    lines = [""]
+    for word in words.replace("… ", "inside, ").split(" "):
+        if lines[-1] and len(lines[-1]) + len(word) > width:
+            lines.append(word)
+        else:
+            lines[-1] = f"{lines[-1]} {word}".strip()
+    return "\n".join(lines)
 
 
 def number(value: float, digits: int = 3) -> str:

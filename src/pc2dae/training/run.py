@@ -30,6 +30,16 @@ from pc2dae.training.objectives import Loss, Objective, objective_of, physics_lo
 from pc2dae.windows.scaling import Scaler, fit_scaler
 from pc2dae.windows.slicing import Crops, Record, Segment, data_hash, random_crops, split, tiled_crops
 
+# Peak rates, the best of a short search each on a campaign nobody is scored on (`python benchmarks/rates.py`).
+LEARNING_RATES = {
+    "lean": 1e-2,
+    "wide": 3e-3,
+    "lstm-ae": 1e-2,
+    "unet": 3e-3,
+    "transformer": 3e-3,
+    "cbdae": 3e-3,
+    "despawn": 1e-2,
+}
 STATE, CONFIG, HISTORY, PLOT = "state.safetensors", "config.json", "history.csv", "loss.png"
 
 
@@ -55,10 +65,12 @@ class Material:
 
 
 def settings_for(network: str) -> Settings:
-    """How a network learns unless told otherwise: the lean one bears a pace at which larger ones diverge."""
+    """How a network learns unless told otherwise; one in another dress or with a part taken away like the whole."""
     if network == "adaptive":
         return TUNING
-    return Settings() if network == "lean" else Settings(learning_rate=3e-3)
+    whole = network.partition("+")[0]
+    rate = LEARNING_RATES.get(whole) or LEARNING_RATES.get(whole.partition("-")[0])
+    return Settings() if rate is None else Settings(learning_rate=rate)
 
 
 def material_of(records: Sequence[Record], suite: Suite, *, seed: int) -> Material:

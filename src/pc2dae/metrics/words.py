@@ -1,0 +1,53 @@
+"""What each metric is called, its unit, how many digits mean something and what is good: one place for all tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Words:
+    """One metric for people: `words` in full, `short` as a heading, `good` is "high", "low" or the value to be near."""
+
+    words: str
+    unit: str
+    short: str
+    digits: int
+    good: str | float
+
+    @property
+    def full(self) -> str:
+        """In full with its unit in brackets."""
+        return f"{self.words} [{self.unit}]" if self.unit else self.words
+
+    @property
+    def heading(self) -> str:
+        """Short, with its unit."""
+        return f"{self.short}, {self.unit}" if self.unit else self.short
+
+
+# The order is the order of the tables.
+METRICS: dict[str, Words] = {
+    "mae_improvement": Words("mean absolute error less", "%", "MAE less", 1, "high"),
+    "snr_improvement": Words("signal to noise gained", "dB", "SNR", 2, "high"),
+    "smoothness": Words("smoothness", "%", "smooth", 1, "high"),
+    "hf_reduction": Words("fast power removed", "%", "HF", 1, "high"),
+    "negatives": Words("negative values", "%", "neg.", 1, "low"),
+    "mean_10s_change": Words("10-s means moved, in σ of the mean", "σ", "10-s means", 2, 1.0),
+    "pair_agreement": Words("against the duplicate sensor, after/before", "", "pair", 3, "low"),
+    "leakage": Words("leakage into other channels", "σ", "leak", 2, "low"),
+    "encounters": Words("plume encounters per channel", "", "plumes", 1, "high"),
+    "missed": Words("of them missed", "", "missed", 2, "low"),
+    "false": Words("false ones", "", "false", 2, "low"),
+    "peak_bias": Words("peak height off", "%", "peak", 1, 0.0),
+    "edge_error": Words("plume edge off", "s", "edge", 2, "low"),
+    "excess_error": Words("integrated excess off", "%", "excess", 1, "low"),
+    "ratio_error": Words("emission ratio off", "%", "ratio", 1, "low"),
+    "background_bias": Words("clean air off", "σ", "clean air", 2, 0.0),
+    "coverage_90": Words("truth inside the 90 % interval", "%", "cover 90", 1, 90.0),
+    "coverage_90_plume": Words("… in plumes", "%", "… plumes", 1, 90.0),
+    "coverage_90_background": Words("… in clean air", "%", "… clean", 1, 90.0),
+    "width_90": Words("width of the interval", "σ", "width", 2, "low"),
+    "crps": Words("probability score CRPS", "σ", "CRPS", 3, "low"),
+    "ambient_error": Words("off from the air itself: lag, calibration", "σ", "ambient", 2, "low"),
+}
