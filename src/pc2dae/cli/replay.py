@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import typer
 
 from pc2dae.cli.app import app
-
-if TYPE_CHECKING:
-    import xarray as xr
+from pc2dae.web.rehearsal import messages as _messages
 
 
 @app.command()
@@ -65,37 +62,3 @@ def replay(
         )
     typer.echo(f"{called}: {taken:,} samples sent and acknowledged")
 
-
-def _messages(flight: xr.Dataset, name: str) -> Any:
-    """A function from number to message: values as compensated, flags as screened, the last one says so."""
-    import json
-
-    import numpy as np
-
-    from pc2dae.edge.messages import stamp
-    from pc2dae.flight.schema import suite_of
-    from pc2dae.suite import ENVIRONMENT
-
-    names = suite_of(flight).names
-    around = [n for n in ENVIRONMENT if n in flight]
-    columns = {n: flight[n].values.astype(np.float64) for n in (*names, *around)}
-    flags = {n: flight[f"qc_{n}"].values for n in names}
-    times = flight["time"].values.astype("datetime64[us]").astype(np.int64)
-
-    def numbers(which: Any, n: int) -> dict[str, float]:
-        return {c: float(columns[c][n]) for c in which if np.isfinite(columns[c][n])}
-
-    def message(n: int) -> bytes:
-        sample: dict[str, Any] = {
-            "flight": name,
-            "seq": n,
-            "time": stamp(int(times[n])),
-            "values": numbers(names, n),
-            "environment": numbers(around, n),
-            "qc": {c: int(flags[c][n]) for c in names},
-        }
-        if n == len(times) - 1:
-            sample["end"] = True
-        return json.dumps(sample, separators=(",", ":"), allow_nan=False).encode()
-
-    return message

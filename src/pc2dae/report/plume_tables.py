@@ -111,8 +111,10 @@ def _cell(rows: pd.DataFrame) -> str:
 
 
 def _said(kind: str, rows: pd.DataFrame) -> str:
-    """What a combustion efficiency means: above about 0.95 flames, below about 0.90 smouldering."""
     value = float(rows["value"].to_numpy()[0])
-    if kind != "mce" or not np.isfinite(value):
-        return ""
-    return "mostly flaming" if value > 0.95 else "mostly smouldering" if value < 0.9 else "flaming and smouldering"
+    return says(value) if kind == "mce" and np.isfinite(value) else ""
+
+
+def says(mce: float) -> str:
+    """What a combustion efficiency means: above about 0.95 flames, below about 0.90 smouldering."""
+    return "mostly flaming" if mce > 0.95 else "mostly smouldering" if mce < 0.9 else "flaming and smouldering"

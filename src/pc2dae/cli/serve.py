@@ -1,0 +1,55 @@
+"""`pc2dae serve`: the ground station's page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from pc2dae.cli.app import app
+
+
+@app.command()
+def serve(
+    port: int = typer.Option(8000, min=0, max=65535, help="Port; 0 takes any that is free."),
+    host: str = typer.Option("127.0.0.1", help="Address to listen on; others than this machine's need a token."),
+    token: str | None = typer.Option(None, envvar="PC2DAE_TOKEN", help="Who does not know it is not answered."),
+    data: Path | None = typer.Option(None, help="Where flights are kept. Default: the user's data folder."),
+    broker: str = typer.Option("localhost:1883", metavar="HOST:PORT", help="MQTT broker of the live view."),
+    topic_in: str = typer.Option("smoke/raw", "--in", metavar="TOPIC", help="Where samples come from."),
+    topic_out: str = typer.Option("smoke/clean", "--out", metavar="TOPIC", help="Where estimates go."),
+    workers: int = typer.Option(1, min=1, max=16, help="Jobs at a time."),
+    upload: int = typer.Option(200, min=1, max=100_000, help="Largest upload [MB]."),
+    seconds: float = typer.Option(600.0, min=1, help="Longest time for one job [s]."),
+    memory: int = typer.Option(3_000, min=500, help="Most memory for one job [MB]."),
+    open_page: bool = typer.Option(False, "--open", help="Open the page in a browser."),
+) -> None:
+    """Serve a page to drop flights on, look, compare, download and watch live; it needs no internet.
+
+    Example: pc2dae serve --port 8000
+    """
+    import os
+
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    from pc2dae.edge.broker import Broker
+    from pc2dae.web.server import open_socket
+    from pc2dae.web.server import serve as run
+    from pc2dae.web.settings import Limits, Settings, default_data
+
+    Broker.parse(broker)
+    limits = Limits(upload_bytes=upload * 1_000_000, wall_s=seconds, cpu_s=int(seconds) + 1,
+                    memory_bytes=memory * 1_000_000)  # fmt: skip
+    settings = Settings(data=(data or default_data()).expanduser().resolve(), host=host, port=port, token=token,
+                        broker=broker, topic_in=topic_in, topic_out=topic_out, workers=workers,
+                        limits=limits)  # fmt: skip
+    listener = open_socket(settings)
+    shown = "localhost" if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host
+    address = f"http://{shown}:{listener.getsockname()[1]}/"
+    typer.echo(f"{address}  (flights in {settings.data}; API at {address}docs; Ctrl-C stops)")
+    if token is not None:
+        typer.echo("open it with ?token=… behind the address, once per browser")
+    if open_page:
+        import webbrowser
+
+        webbrowser.open(address)
+    run(settings, listener)

@@ -1,0 +1,47 @@
+"""A child process that is told what to do on its standard input and tells of it on its standard output."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from typing import Any
+
+from pc2dae.web.jobs import end_child, start_child
+
+_GENTLY_S = 3.0
+
+
+class Child:
+    """A module of ours in a process of its own; it ends when its standard input does."""
+
+    def __init__(self, module: str) -> None:
+        self.module = module
+        self.process: asyncio.subprocess.Process | None = None
+        self.is_ended = False
+
+    async def run(self, spec: dict[str, Any]) -> AsyncIterator[dict[str, Any]]:
+        """Start it, and give every message it tells until it ends."""
+        self.process = await start_child(self.module)
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        try:
+            with suppress(ConnectionError):
+                self.process.stdin.write(json.dumps(spec).encode() + b"\n")
+                await self.process.stdin.drain()
+            while line := await self.process.stdout.readline():
+                with suppress(ValueError):
+                    yield dict(json.loads(line))
+        finally:
+            await end_child(self.process)
+
+    async def end(self, *, gently: bool = False) -> None:
+        """End it; `gently` lets it say goodbye to the broker."""
+        if self.process is None:
+            return
+        if gently and self.process.stdin is not None:
+            self.process.stdin.close()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self.process.wait(), _GENTLY_S)
+        await end_child(self.process)

@@ -1,0 +1,193 @@
+"""Routes of flights: upload, look, denoise, download."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Depends, Path, Query, Request
+from fastapi.responses import FileResponse, Response
+
+from pc2dae.web.models import Accepted, Flight, Key, ReadAgain, Run, RunAccepted, RunWanted, Score
+from pc2dae.web.problems import Refused, nothing
+from pc2dae.web.series import series, track
+from pc2dae.web.station import FORMATS, Station, slug
+from pc2dae.web.store import new_id
+from pc2dae.web.uploads import receive_upload
+
+routes = APIRouter(prefix="/api/flights", tags=["flights"])
+_MOST_MS = 4e12  # the year 2096
+Moment = Annotated[float | None, Query(ge=-_MOST_MS, le=_MOST_MS, allow_inf_nan=False, description="ms since 1970")]
+RunKey = Annotated[Key | None, Query(description="default: the flight's first run")]
+_FORM = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "multipart/form-data": {
+                "schema": {
+                    "type": "object",
+                    "required": ["files"],
+                    "properties": {
+                        "files": {"type": "array", "items": {"type": "string", "format": "binary"}},
+                        "suite": {"type": "string", "description": "name of a suite"},
+                        "zone": {"type": "string", "description": "time zone of stamps that carry none"},
+                        "name": {"type": "string", "description": "what to call the flight"},
+                    },
+                }
+            }
+        },
+    }
+}
+
+
+def the_station(request: Request) -> Station:
+    """The station behind a request."""
+    station: Station = request.app.state.station
+    return station
+
+
+At = Annotated[Station, Depends(the_station)]
+
+
+def the_flight(station: At, flight: Annotated[Key, Path()]) -> Flight:
+    """The flight in the path."""
+    return station.flight(flight)
+
+
+Of = Annotated[Flight, Depends(the_flight)]
+
+
+@routes.get("")
+async def list_flights(station: At) -> list[Flight]:
+    """All flights, the newest first, the gallery's last."""
+    return station.store.listed()
+
+
+@routes.post("", status_code=202, openapi_extra=_FORM)
+async def upload_flight(station: At, request: Request) -> Accepted:
+    """Log files, a zip or a netCDF: read by a worker, then denoised with the default model."""
+    station.check_room()
+    number = new_id()
+    folder = station.store.folder(number)
+    (folder / "uploads").mkdir(parents=True, mode=0o700)
+    try:
+        upload = await receive_upload(request, folder / "uploads", station.settings.limits)
+        await station.check_files(folder / "uploads")
+        flight, job = station.accept(number, upload)
+    except BaseException:
+        station.store.discard(number)
+        raise
+    return Accepted(flight=flight, job=station.jobs.shown(job))
+
+
+@routes.get("/{flight}")
+async def look_at_flight(station: At, flight: Of) -> dict[str, Any]:
+    """Everything about a flight but its curves."""
+    facts = station.store.facts(flight.id) or {}
+    runs = [
+        run.model_dump() | (station.store.facts(flight.id, run.id) or {}) for run in station.store.runs_of(flight.id)
+    ]
+    lead = next((run["lead"] for run in runs if run["id"] == flight.default_run and "lead" in run), "")
+    blank: dict[str, Any] = {"channels": [], "verdicts": [], "motion": {}, "environment": {}, "gaps": [],
+                             "rate_hz": None,
+                             "has_track": False, "has_truth": False}  # fmt: skip
+    told = station.store.facts(flight.id, name="intake")
+    return {**blank, **facts, **flight.model_dump(), "lead": lead, "intake": told, "runs": runs}
+
+
+@routes.delete("/{flight}", status_code=204)
+async def delete_flight(station: At, flight: Of) -> None:
+    """Forget a flight and all that was made of it."""
+    await station.delete(flight)
+
+
+@routes.post("/{flight}/again", status_code=202)
+async def read_again(station: At, flight: Of, how: ReadAgain) -> Accepted:
+    """Read a flight's files once more, with a suite that says what their columns are."""
+    job = station.again(flight, how.suite, how.zone)
+    return Accepted(flight=flight, job=station.jobs.shown(job))
+
+
+@routes.post("/{flight}/runs", status_code=202)
+async def denoise_flight(station: At, flight: Of, wanted: RunWanted) -> RunAccepted:
+    """Denoise with a method; what was asked for before is found, not made again."""
+    run, job = station.want_run(flight, wanted.method, wanted.strength)
+    return RunAccepted(run=run, job=station.jobs.shown(job) if job is not None else None)
+
+
+@routes.delete("/{flight}/runs/{run}", status_code=204)
+async def delete_run(station: At, flight: Of, run: Key) -> None:
+    """Forget a run."""
+    await station.delete(flight, station.run(flight.id, run))
+
+
+@routes.get("/{flight}/series")
+def curves(
+    station: At,
+    flight: Of,
+    run: Key | None = None,
+    channels: Annotated[str | None, Query(max_length=4000, description="names with commas between them")] = None,
+    start: Annotated[Moment, Query(alias="from")] = None,
+    stop: Annotated[Moment, Query(alias="to")] = None,
+    points: Annotated[int, Query(ge=10, le=20_000)] = 1500,
+) -> Response:
+    """Raw, estimate, 90 % band and flags over time; thinned to `points` so that no peak is lost."""
+    chosen = _ready(station, flight, run) if run is not None else None
+    names = [n for n in channels.split(",") if n] if channels is not None else None
+    text = series(station.store, flight, chosen, channels=names, start=start, stop=stop, points=points)
+    return Response(text, media_type="application/json")
+
+
+@routes.get("/{flight}/track")
+def path_over_ground(station: At, flight: Of) -> Response:
+    """East, north and altitude [m] over time, or null where the flight has no position."""
+    return Response(track(station.store, flight), media_type="application/json")
+
+
+@routes.get("/{flight}/plumes")
+async def plumes(station: At, flight: Of, run: RunKey = None) -> dict[str, Any]:
+    """Encounters, excess, emission ratios and combustion efficiency, with their uncertainty."""
+    found = station.store.facts(flight.id, _default(station, flight, run).id, name="plumes")
+    return dict(found or {})
+
+
+@routes.get("/{flight}/scores")
+async def scores(station: At, flight: Of) -> list[Score]:
+    """Scores of all runs beside those of yardsticks: raw, clipped, constant and, where it is known, the truth."""
+    rows: list[Score] = []
+    yardsticks: list[Score] = []
+    for run in station.store.runs_of(flight.id):
+        told = station.store.facts(flight.id, run.id, name="scores") or []
+        mine = (station.store.facts(flight.id, run.id) or {}).get("model")
+        rows += [Score(run=run.id, strength=run.strength, **row) for row in told if row["method"] == mine]
+        yardsticks = yardsticks or [Score(run=None, strength=None, **row) for row in told if row["method"] != mine]
+    return rows + yardsticks
+
+
+@routes.get("/{flight}/download", response_class=Response)
+async def download(
+    station: At,
+    flight: Of,
+    run: Key | None = None,
+    form: Annotated[Literal["nc", "csv", "ict", "html"], Query(alias="format")] = "nc",
+) -> FileResponse:
+    """A run (or, without one, the flight as measured) as netCDF, CSV, ICARTT or the report's page."""
+    if flight.state != "ready":
+        raise Refused(409, "the flight is not ready", hint="wait for its job")
+    chosen = _ready(station, flight, run) if run is not None else None
+    path = await station.export(flight, chosen, form)
+    name = f"{slug(flight.name)}{f'-{chosen.method}' if chosen is not None else ''}.{form}"
+    sandbox = {"Content-Security-Policy": "sandbox; default-src 'none'"}  # never opened as a page of ours
+    return FileResponse(path, media_type=FORMATS[form], filename=name, headers=sandbox)
+
+
+def _ready(station: Station, flight: Flight, number: str) -> Run:
+    run = station.run(flight.id, number)
+    if run.state != "ready":
+        raise Refused(409, run.error or "the run is not ready", hint=run.hint or "wait for its job")
+    return run
+
+
+def _default(station: Station, flight: Flight, number: str | None) -> Run:
+    if (chosen := number or flight.default_run) is None:
+        raise nothing("run")
+    return _ready(station, flight, chosen)

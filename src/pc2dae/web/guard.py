@@ -1,0 +1,130 @@
+"""The door: who may ask, from where, how much; and the headers that every answer carries.
+
+* Host: without a token only names of this machine are answered, so that no web site can borrow our address (rebinding).
+* Origin, Sec-Fetch-Site: what changes something must come from our own page.
+* Token: by header, or by a cookie that `/?token=…` sets; compared in constant time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import parse_qs, urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from pc2dae.web.settings import Settings, is_loopback
+
+COOKIE = "pc2dae_token"
+_SAFE = ("GET", "HEAD", "OPTIONS")
+_PUBLIC = ("/", "/health")  # and /static/: the page asks for the token itself
+HEADERS = {
+    # plotly writes style attributes; scripts come from our own files alone
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data: blob:; connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'self'; "
+    "frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), microphone=(), geolocation=(), payment=()",
+}
+
+
+class Guard:
+    """An ASGI application in front of another."""
+
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+        self.app, self.settings = app, settings
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer what is not granted, pass on the rest."""
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":
+                await self.app(scope, receive, send)
+            return
+        answer = self._refusal(scope, Headers(scope=scope))
+
+        async def dressed(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+                headers.setdefault("Cache-Control", "no-store")
+            await send(message)
+
+        if answer is not None:
+            await answer(scope, receive, dressed)
+        else:
+            await self.app(scope, receive, dressed)
+
+    def _refusal(self, scope: Scope, headers: Headers) -> Response | None:
+        host = headers.get("host", "")
+        if self.settings.token is None and not is_loopback(_name_of(host)):
+            return _no(421, f"this server does not answer to '{host[:80]}'", "open it as http://localhost")
+        if not self._is_own(scope, headers, host):
+            return _no(403, "only this server's own page may do that")
+        if self.settings.token is not None:
+            return self._token(scope, headers)
+        return None
+
+    def _is_own(self, scope: Scope, headers: Headers, host: str) -> bool:
+        """Whether a browser says that our own page asks; programs say nothing about it."""
+        site = headers.get("sec-fetch-site", "none")
+        if site not in ("same-origin", "none"):
+            return scope["method"] in _SAFE and headers.get("sec-fetch-mode") == "navigate"
+        origin = headers.get("origin")
+        if origin is None or scope["method"] in _SAFE:
+            return True
+        try:
+            return urlsplit(origin).netloc.lower() == host.lower()
+        except ValueError:
+            return False
+
+    def _token(self, scope: Scope, headers: Headers) -> Response | None:
+        if scope["path"] == "/" and scope["method"] == "GET" and self._matches(_asked(scope)):
+            answer = RedirectResponse("/", status_code=303)
+            answer.set_cookie(COOKIE, self._sealed(), httponly=True, samesite="strict", max_age=30 * 86400,
+                              secure=scope.get("scheme") == "https")  # fmt: skip
+            return answer
+        if scope["path"] in _PUBLIC or scope["path"].startswith("/static/"):
+            return None
+        kind, _, bearer = headers.get("authorization", "").partition(" ")
+        if kind.lower() == "bearer" and self._matches(bearer.strip()):
+            return None
+        try:
+            cookie = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
+        except CookieError:
+            cookie = None
+        if cookie is not None and secrets.compare_digest(cookie.value.encode(), self._sealed().encode()):
+            return None
+        return _no(401, "a token is needed", "open the address with ?token=…, or send Authorization: Bearer …")
+
+    def _matches(self, given: str) -> bool:
+        return secrets.compare_digest(given.encode("utf-8", "replace"), str(self.settings.token).encode())
+
+    def _sealed(self) -> str:
+        """What the cookie holds: who reads it still does not know the token."""
+        return hashlib.sha256(f"pc2dae cookie {self.settings.token}".encode()).hexdigest()
+
+
+def _asked(scope: Scope) -> str:
+    """The token in the address, or nothing."""
+    try:
+        query: bytes = scope.get("query_string", b"")
+        return parse_qs(query.decode("latin-1"), max_num_fields=20).get("token", [""])[0]
+    except ValueError:
+        return ""
+
+
+def _name_of(host: str) -> str:
+    """The name in a Host header, without its port."""
+    return host[: host.find("]") + 1] if host.startswith("[") else host.partition(":")[0]
+
+
+def _no(status: int, error: str, hint: str | None = None) -> Response:
+    return JSONResponse({"error": error, "hint": hint}, status_code=status)

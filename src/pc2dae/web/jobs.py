@@ -1,0 +1,207 @@
+"""Jobs in child processes: a queue, progress, cancel, limits of time; a worker stands ready for the next one."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import signal
+import sys
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
+from typing import Any
+
+from pc2dae.errors import Pc2daeError
+from pc2dae.web.models import Job
+from pc2dae.web.settings import Limits
+
+_KEPT = 500  # jobs that are over and still known
+_LINE = 1 << 20  # longest message of a worker
+_SECRETS = ("PC2DAE_TOKEN", "PC2DAE_MQTT_PASSWORD")
+_log = logging.getLogger(__name__)
+
+Spec = dict[str, Any]
+Finish = Callable[[Job, dict[str, Any] | None], Awaitable[None]]  # the job, and what a worker that succeeded has told
+
+
+class QueueFull(Pc2daeError):
+    """Too many jobs are waiting."""
+
+
+async def start_child(module: str, *arguments: str) -> asyncio.subprocess.Process:
+    """A Python child in a session of its own, without our secrets, with one thread per library."""
+    environment = {k: v for k, v in os.environ.items() if k not in _SECRETS}
+    environment |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MPLBACKEND": "Agg"}
+    return await asyncio.create_subprocess_exec(
+        sys.executable, "-P", "-m", module, *arguments,
+        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
+        env=environment, limit=_LINE, start_new_session=True,
+    )  # fmt: skip
+
+
+async def end_child(child: asyncio.subprocess.Process) -> None:
+    """Kill a child and all it started."""
+    if child.returncode is None:
+        with suppress(ProcessLookupError):
+            os.killpg(child.pid, signal.SIGKILL)
+    await child.wait()
+
+
+class Jobs:
+    """All jobs; `begun` is told of each that begins, `finish` of each that is over: it keeps what has come of it."""
+
+    def __init__(self, limits: Limits, begun: Callable[[Job], None], finish: Finish, *, workers: int = 1) -> None:
+        self.limits, self.begun, self.finish, self.count = limits, begun, finish, workers
+        self.jobs: OrderedDict[str, Job] = OrderedDict()
+        self.specs: dict[str, Spec] = {}  # of jobs that wait
+        self.under_way: dict[str, asyncio.Task[None]] = {}
+        self.changed: dict[str, asyncio.Event] = {}
+        self.work = asyncio.Semaphore(0)
+        self.spare: asyncio.Task[asyncio.subprocess.Process] | None = None
+        self.loops: list[asyncio.Task[None]] = []
+
+    def start(self) -> None:
+        """Begin to work."""
+        self.loops = [asyncio.create_task(self._loop()) for _ in range(self.count)]
+        self._prepare_spare()
+
+    async def stop(self) -> None:
+        """Stop at once; what was under way will be begun anew at the next start."""
+        for task in [*self.loops, *self.under_way.values()]:
+            task.cancel()
+        await asyncio.gather(*self.loops, *self.under_way.values(), return_exceptions=True)
+        if self.spare is not None:
+            await end_child(await self.spare)
+
+    def check_room(self) -> None:
+        """Refuse when too many jobs are waiting."""
+        if len(self.specs) >= self.limits.queue:
+            raise QueueFull(f"{len(self.specs)} jobs are waiting", hint="try again when some are done")
+
+    def add(self, job: Job, spec: Spec) -> Job:
+        """Put a job at the end of the queue."""
+        self.jobs[job.id] = job
+        self.specs[job.id] = spec
+        self.work.release()
+        for old in [i for i, j in self.jobs.items() if j.state in ("done", "failed", "cancelled")][:-_KEPT]:
+            self.jobs.pop(old)
+        return job
+
+    def listed(self) -> list[Job]:
+        """All jobs, the newest last, those that wait with their place in the queue."""
+        return [self.shown(job) for job in self.jobs.values()]
+
+    def shown(self, job: Job) -> Job:
+        """The job with its place in the queue."""
+        return job.model_copy(update={"position": list(self.specs).index(job.id) if job.id in self.specs else 0})
+
+    @property
+    def waiting(self) -> int:
+        """How many jobs wait."""
+        return len(self.specs)
+
+    async def cancel(self, job: Job) -> None:
+        """Take a job out of the queue, or kill its worker."""
+        if self.specs.pop(job.id, None) is not None:
+            await self._end(job, "cancelled", error="cancelled")
+        elif (task := self.under_way.get(job.id)) is not None:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            await self._end(job, "cancelled", error="cancelled")
+
+    async def follow(self, job: Job) -> AsyncIterator[Job]:
+        """The job now, and again whenever something about it changes, until it is over."""
+        while True:
+            event = self.changed.setdefault(job.id, asyncio.Event())
+            yield self.shown(job)
+            if job.state not in ("queued", "working"):
+                return
+            with suppress(TimeoutError):  # the place in the queue changes without an event
+                await asyncio.wait_for(event.wait(), 2.0)
+
+    async def _loop(self) -> None:
+        while True:
+            await self.work.acquire()
+            if not self.specs:
+                continue  # it was cancelled
+            number = next(iter(self.specs))
+            job, spec = self.jobs[number], self.specs.pop(number)
+            task = asyncio.create_task(self._do(job, spec))
+            self.under_way[number] = task
+            await asyncio.wait([task])
+            self.under_way.pop(number, None)
+            if not task.cancelled() and (error := task.exception()) is not None:
+                _log.error("job %s", job.kind, exc_info=error)
+                await self._end(job, "failed", error="a mistake in the server itself", hint="see its log")
+
+    async def _do(self, job: Job, spec: Spec) -> None:
+        job.state = "working"
+        self.begun(job)
+        self._note(job)
+        child = await self._child()
+        limits = {key: getattr(self.limits, key) for key in ("cpu_s", "memory_bytes", "file_bytes")}
+        try:
+            async with asyncio.timeout(self.limits.wall_s):
+                told = await self._hear(job, child, spec | {"kind": job.kind, "limits": limits})
+        except TimeoutError:
+            told = {"error": f"it took longer than {self.limits.wall_s:g} s", "hint": "drop a shorter record"}
+        finally:
+            await end_child(child)
+            self._prepare_spare()
+        if "done" in told:
+            job.fraction = 1.0
+            await self._end(job, "done", result=told["done"])
+        else:
+            await self._end(job, "failed", error=str(told["error"])[:500], hint=told.get("hint"))
+
+    async def _hear(self, job: Job, child: asyncio.subprocess.Process, spec: Spec) -> dict[str, Any]:
+        """Give a worker its job and listen to it until it is done or dead."""
+        assert child.stdin is not None
+        assert child.stdout is not None
+        with suppress(ConnectionError):
+            child.stdin.write(json.dumps(spec).encode() + b"\n")
+            await child.stdin.drain()
+        while True:
+            try:
+                line = await child.stdout.readline()
+                told = json.loads(line) if line else None
+            except ValueError:
+                return {"error": "the worker talks nonsense", "hint": None}
+            if told is None:
+                return {"error": _last_words(await child.wait(), self.limits), "hint": "is the file whole?"}
+            if "done" in told or "error" in told:
+                return dict(told)
+            job.fraction, job.message = float(told["fraction"]), str(told["message"])[:200]
+            self._note(job)
+
+    async def _end(self, job: Job, state: Any, *, result: Any = None, error: str | None = None,
+                   hint: str | None = None) -> None:  # fmt: skip
+        job.error, job.hint, job.message = error, hint, ""
+        after = job.model_copy(update={"state": state})
+        await self.finish(after, result if state == "done" else None)
+        job.state = state  # only now: whoever follows the job finds its result
+        self._note(job)
+        self.changed.pop(job.id, None)
+
+    def _note(self, job: Job) -> None:
+        if (event := self.changed.pop(job.id, None)) is not None:
+            event.set()
+
+    async def _child(self) -> asyncio.subprocess.Process:
+        """The spare worker, or a new one where that is taken or dead."""
+        spare, self.spare = self.spare, None
+        child = await spare if spare is not None else None
+        return child if child is not None and child.returncode is None else await start_child("pc2dae.web.worker")
+
+    def _prepare_spare(self) -> None:
+        if self.spare is None:
+            self.spare = asyncio.create_task(start_child("pc2dae.web.worker"))
+
+
+def _last_words(code: int, limits: Limits) -> str:
+    """What a worker that ended without a word died of."""
+    if code == -signal.SIGXCPU or code == -signal.SIGKILL:
+        return f"it was stopped: more than {limits.cpu_s} s of computing, or more memory than there is"
+    return f"the reader was broken by it ({signal.Signals(-code).name})" if code < 0 else f"the worker ended ({code})"

@@ -1,0 +1,85 @@
+"""Routes of the live view."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Query
+from fastapi.responses import StreamingResponse
+
+from pc2dae.web.flights_api import At
+from pc2dae.web.live import check_broker
+from pc2dae.web.live_models import Connect, LiveState, Play, Replay
+from pc2dae.web.problems import Refused
+from pc2dae.web.station import slug
+from pc2dae.web.store import new_id
+
+routes = APIRouter(prefix="/api/live", tags=["live"])
+_EVERY_S = 2.0
+
+
+@routes.get("")
+async def look(station: At) -> LiveState:
+    """The line to the broker, counters, replay."""
+    return station.live.shown()
+
+
+@routes.post("")
+async def connect(station: At, wanted: Connect) -> LiveState:
+    """Listen to a stream; a gateway is run here unless one is there, or `listen_only`."""
+    check_broker(wanted.broker or station.settings.broker)
+    station.suites.check(wanted.suite)
+    await station.live.connect(wanted)
+    return station.live.shown()
+
+
+@routes.delete("")
+async def disconnect(station: At) -> LiveState:
+    """Stop listening."""
+    await station.live.disconnect()
+    return station.live.shown()
+
+
+@routes.get("/events", response_class=StreamingResponse)
+async def events(
+    station: At,
+    since: Annotated[int, Query(ge=0, le=2**53)] = 0,
+    last_event_id: Annotated[str, Header(max_length=40)] = "",
+) -> StreamingResponse:
+    """Server-sent events: `state` on every change, `estimate` for every second, beginning with the last minutes."""
+    after = int(last_event_id) if last_event_id.isascii() and last_event_id.isdigit() else since
+
+    async def stream() -> AsyncIterator[str]:
+        shown = ""
+        async for event in station.live.heard.listen(after, _EVERY_S):
+            if event is None:
+                now = station.live.shown().model_dump_json()
+                yield f"event: state\ndata: {now}\n\n" if now != shown else ": still here\n\n"
+                shown = now
+            else:
+                yield f"id: {event[0]}\nevent: {event[1]}\ndata: {event[2]}\n\n"
+
+    return StreamingResponse(stream(), media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
+
+
+@routes.post("/replay", status_code=202)
+async def replay(station: At, wanted: Play) -> Replay:
+    """Send a stored flight as if it were flying now; without a line to a broker the page still sees it."""
+    flight = station.flight(wanted.flight)
+    facts = station.store.facts(flight.id) if flight.state == "ready" else None
+    if facts is None:
+        raise Refused(409, "the flight is not ready", hint="wait for its job")
+    folder = station.store.folder(flight.id)
+    exclude = [v["family"] for v in facts["verdicts"] if not v["kept"]]
+    name = f"{slug(flight.name)[:40]}-{new_id()[:6].replace('_', '-')}"  # a name is used once on a line
+    return await station.live.play(
+        name, flight.id, str(folder / "flight.nc"), str(folder / "suite.json"), exclude, wanted.speed
+    )
+
+
+@routes.delete("/replay")
+async def stop_replay(station: At) -> LiveState:
+    """End a replay."""
+    await station.live.stop_replay()
+    return station.live.shown()

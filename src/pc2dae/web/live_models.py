@@ -1,0 +1,75 @@
+"""What the live view says and is told."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from pc2dae.web.models import Key, SuiteName
+
+Topic = Annotated[str, Field(pattern=r"^[A-Za-z0-9._/-]{1,120}$")]
+Address = Annotated[str, Field(pattern=r"^[A-Za-z0-9.\[\]:-]{1,200}$", description="HOST:PORT")]
+
+
+class Connect(BaseModel):
+    """Which stream to listen to; what is left out is as the server was told at its start."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    broker: Address | None = None
+    topic_in: Topic | None = None
+    topic_out: Topic | None = None
+    model: Literal["adaptive", "adaptive-short", "lean", "wide"] = "adaptive-short"
+    suite: SuiteName = "black-kite"
+    listen_only: bool = Field(default=False, description="never run a gateway: `pc2dae stream` does elsewhere")
+
+
+class Play(BaseModel):
+    """A flight to send as if it were flying."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    flight: Key
+    speed: Annotated[float, Field(ge=0.1, le=1000)] = 10.0
+
+
+class Replay(BaseModel):
+    """How far a replay is."""
+
+    flight: str
+    name: str
+    speed: float
+    sent: int = 0
+    of: int = 0
+    state: Literal["starting", "running", "done", "failed", "stopped"]
+    direct: bool = Field(description="without a broker: the gateway runs beside the player")
+    error: str | None = None
+
+
+class LiveChannel(BaseModel):
+    """A channel that estimates come for."""
+
+    name: str
+    units: str
+    family: str
+    lower_bound: float
+
+
+class LiveState(BaseModel):
+    """The line, the counters, the replay."""
+
+    state: Literal["off", "connecting", "connected", "lost"]
+    broker: str
+    topic_in: str
+    topic_out: str
+    model: str
+    suite: str
+    listen_only: bool
+    channels: list[LiveChannel]
+    gateway: Literal["own", "online", "offline", "unknown"]
+    flight: str | None
+    latency_s: float | None
+    counters: dict[str, int]
+    replay: Replay | None
+    message: str

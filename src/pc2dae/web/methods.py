@@ -1,0 +1,33 @@
+"""The methods a flight can be denoised with, in words; the names are those of `--model`."""
+
+from __future__ import annotations
+
+from pc2dae.web.models import Method
+
+_MODELS = {
+    "adaptive": ("Adaptive", "the shipped model for any payload, with an uncertainty"),
+    "adaptive-short": ("Adaptive, short", "the same with five seconds of look-ahead, as it runs live"),
+    "lean": ("PC²DAE lean", "the paper's small network; knows the Black Kite payload"),
+    "wide": ("PC²DAE wide", "the paper's large network; knows the Black Kite payload"),
+}
+_FILTERS = {
+    "bayesshrink": ("Wavelet, BayesShrink", "sym8 with 16 cycle spins: hard to beat"),
+    "tv": ("Total variation", "keeps edges, draws steps"),
+    "rts": ("Kalman smoother", "RTS with variances of maximum likelihood; with an uncertainty"),
+    "matern": ("Matérn process", "a Gaussian process in state-space form; with an uncertainty"),
+    "whittaker": ("Whittaker", "smoothness chosen by cross-validation"),
+    "wavelet": ("Wavelet", "universal threshold"),
+    "savgol": ("Savitzky–Golay", "eleven samples"),
+    "kalman": ("Kalman filter", "looks back only"),
+    "ma5": ("Mean of 5", "moving average"),
+    "ma11": ("Mean of 11", "moving average"),
+    "hampel": ("Hampel", "takes out spikes, leaves the noise"),
+    "ona": ("ONA", "aethalometer: averages until the filter has darkened enough"),
+    "clip": ("Clip", "raw, cut at the bound: a yardstick"),
+    "raw": ("Raw", "as measured: a yardstick"),
+    "constant": ("Constant", "the mean: perfectly smooth, and useless: a yardstick"),
+}
+METHODS: dict[str, Method] = {
+    **{n: Method(name=n, title=t, kind="model", note=note) for n, (t, note) in _MODELS.items()},
+    **{n: Method(name=n, title=t, kind="filter", note=note) for n, (t, note) in _FILTERS.items()},
+}

@@ -1,0 +1,205 @@
+"""What goes over the line, as the API's documentation shows it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+State = Literal["queued", "working", "ready", "failed"]
+JobState = Literal["queued", "working", "done", "failed", "cancelled"]
+Key = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{8,64}$")]  # of a flight, run or job
+SuiteName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,39}$")]
+Zone = Annotated[str, Field(pattern=r"^[A-Za-z0-9_+:/-]{1,64}$")]
+Number = Annotated[float, Field(ge=-1e15, le=1e15, allow_inf_nan=False)]
+Text = Annotated[str, Field(max_length=120, pattern=r"^[^\x00-\x1f\x7f]*$")]
+
+
+class Problem(BaseModel):
+    """Why a request was refused, in one line, and what to do about it."""
+
+    error: str
+    hint: str | None = None
+
+
+class Health(BaseModel):
+    """Whether the server lives."""
+
+    status: Literal["ok"] = "ok"
+    version: str
+    queued: int
+    working: int
+
+
+class Defaults(BaseModel):
+    """What the page needs to know about the server."""
+
+    version: str
+    upload_bytes: int
+    upload_files: int
+    broker: str
+    topic_in: str
+    topic_out: str
+    token: bool
+    job_seconds: float
+
+
+class Method(BaseModel):
+    """Something that denoises."""
+
+    name: str
+    title: str
+    kind: Literal["model", "filter"]
+    note: str
+
+
+class Sent(BaseModel):
+    """A file as it was sent."""
+
+    name: str
+    bytes: int
+
+
+class Run(BaseModel):
+    """One method's answer to one flight."""
+
+    id: str
+    flight: str
+    method: str
+    strength: float
+    state: State
+    created: int = Field(description="ms since 1970")
+    job: str | None = None
+    attempts: int = 0
+    error: str | None = None
+    hint: str | None = None
+    seconds: float | None = None
+
+
+class Flight(BaseModel):
+    """A flight in the data folder."""
+
+    id: str
+    name: str
+    state: State
+    created: int = Field(description="ms since 1970")
+    gallery: bool = False
+    suite: str | None = None
+    zone: str | None = None
+    start: int | None = Field(default=None, description="ms since 1970")
+    end: int | None = None
+    span_s: float | None = None
+    files: list[Sent] = []
+    job: str | None = None
+    attempts: int = 0
+    default_run: str | None = None
+    error: str | None = None
+    hint: str | None = None
+
+
+class Job(BaseModel):
+    """Work that is waiting, under way or over."""
+
+    id: str
+    kind: Literal["intake", "run", "export", "gallery"]
+    flight: str
+    run: str | None = None
+    state: JobState = "queued"
+    fraction: float = 0.0
+    message: str = ""
+    position: int = Field(default=0, description="jobs before this one")
+    error: str | None = None
+    hint: str | None = None
+
+
+class Accepted(BaseModel):
+    """A flight, and the job that reads it."""
+
+    flight: Flight
+    job: Job
+
+
+class RunAccepted(BaseModel):
+    """A run, and the job that makes it unless it is there already."""
+
+    run: Run
+    job: Job | None = None
+
+
+class RunWanted(BaseModel):
+    """Which method, and how much of it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    method: Annotated[str, Field(max_length=40)] = "adaptive"
+    strength: Annotated[float, Field(ge=0, le=1)] = 1.0
+
+
+class ReadAgain(BaseModel):
+    """How to read the files of a flight that are there already."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    suite: SuiteName | None = None
+    zone: Zone | None = None
+
+
+class MappedChannel(BaseModel):
+    """What a column of a table is."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    column: Text
+    name: Text
+    units: Text
+    family: Text
+    t90_s: Number | None = None
+    lower_bound: Number = 0.0
+    valid_min: Number | None = None
+    valid_max: Number | None = None
+    detection_limit: Number | None = None
+
+
+class Mapping(BaseModel):
+    """A person's word about the columns of a table: a suite in the making."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    time_column: Text = "time"
+    zone: Zone | None = None
+    time_format: Text | None = None
+    rate_hz: Annotated[float, Field(gt=0, le=100)] = 1.0
+    missing: Annotated[list[Number], Field(max_length=20)] = []
+    channels: Annotated[list[MappedChannel], Field(min_length=1, max_length=200)]
+    environment: dict[Literal["air_temperature", "relative_humidity", "air_pressure"], Text] = {}
+    motion: dict[Literal["latitude", "longitude", "altitude", "ground_speed"], Text] = {}
+
+
+class SuiteChannel(BaseModel):
+    """A channel of a suite."""
+
+    name: str
+    family: str
+    units: str
+    lower_bound: float
+    t90_s: float | None
+    column: str | None
+
+
+class SuiteShown(BaseModel):
+    """A suite, shipped or saved."""
+
+    name: str
+    shipped: bool
+    channels: list[SuiteChannel]
+
+
+class Score(BaseModel):
+    """One figure of one method; family "all" is the mean of families."""
+
+    run: str | None
+    method: str
+    strength: float | None
+    family: str
+    metric: str
+    value: float | None

@@ -1,0 +1,79 @@
+"""The API's documentation as one plain page: no script, nothing from elsewhere."""
+
+from __future__ import annotations
+
+import json
+from html import escape
+from typing import Any
+
+from fastapi.responses import HTMLResponse
+
+_STYLE = "/static/docs.css"
+
+
+def reference(schema: dict[str, Any]) -> HTMLResponse:
+    """A page for an OpenAPI description."""
+    info = schema["info"]
+    parts = [f"<h1>{escape(info['title'])} <small>{escape(info['version'])}</small></h1>",
+             f"<p>{escape(info.get('description', ''))} Machine-readable: <a href='/openapi.json'>/openapi.json</a>. "
+             "An error is <code>{&quot;error&quot;: …, &quot;hint&quot;: …}</code>.</p>"]  # fmt: skip
+    groups: dict[str, list[str]] = {}
+    for path, operations in schema["paths"].items():
+        for verb, operation in operations.items():
+            groups.setdefault((operation.get("tags") or ["other"])[0], []).append(_operation(verb, path, operation))
+    for name, items in groups.items():
+        parts += [f"<h2>{escape(name)}</h2>", *items]
+    parts += ["<h2>models</h2>", *(_model(n, m) for n, m in schema.get("components", {}).get("schemas", {}).items())]
+    head = "<meta charset='utf-8'><meta name='viewport' content='width=device-width'>"
+    head += f"<title>{escape(info['title'])}</title>"
+    return HTMLResponse(
+        f"<!doctype html><html lang='en'><head>{head}<link rel='stylesheet' href='{_STYLE}'></head>"
+        f"<body><main>{''.join(parts)}</main></body></html>"
+    )
+
+
+def _operation(verb: str, path: str, operation: dict[str, Any]) -> str:
+    rows = [
+        f"<tr><td><code>{escape(p['name'])}</code></td><td>{escape(p['in'])}{' *' if p.get('required') else ''}</td>"
+        f"<td>{_kind(p.get('schema', {}))}</td><td>{escape(p.get('description', ''))}</td></tr>"
+        for p in operation.get("parameters", [])
+    ]
+    for kind, body in operation.get("requestBody", {}).get("content", {}).items():
+        rows.append(f"<tr><td>body</td><td>{escape(kind)}</td><td>{_kind(body.get('schema', {}))}</td><td></td></tr>")
+    answers = []
+    for status, answer in operation.get("responses", {}).items():
+        shown = [_kind(c["schema"]) for c in answer.get("content", {}).values() if c.get("schema")]
+        answers.append(f"<li><b>{escape(status)}</b> {escape(answer.get('description', ''))} {' '.join(shown)}</li>")
+    table = f"<table>{''.join(rows)}</table>" if rows else ""
+    return (
+        f"<details><summary><b class='{escape(verb)}'>{escape(verb.upper())}</b> <code>{escape(path)}</code> "
+        f"<span>{escape(operation.get('description', ''))}</span></summary>{table}<ul>{''.join(answers)}</ul></details>"
+    )
+
+
+def _kind(schema: dict[str, Any]) -> str:
+    """A schema in a word, with a link where it is a model."""
+    if "$ref" in schema:
+        name = escape(schema["$ref"].rpartition("/")[2])
+        return f"<a href='#{name}'>{name}</a>"
+    if "anyOf" in schema:
+        return " or ".join(_kind(s) for s in schema["anyOf"])
+    if schema.get("type") == "array":
+        return f"list of {_kind(schema.get('items', {}))}"
+    if "enum" in schema:
+        return escape(", ".join(json.dumps(v) for v in schema["enum"]))
+    limits = [f"{sign} {schema[key]:g}" for key, sign in (("minimum", "≥"), ("maximum", "≤")) if key in schema]
+    return escape(" ".join([str(schema.get("type", "anything")), *limits]))
+
+
+def _model(name: str, model: dict[str, Any]) -> str:
+    needed = model.get("required", [])
+    rows = [
+        f"<tr><td><code>{escape(key)}</code>{' *' if key in needed else ''}</td><td>{_kind(value)}</td>"
+        f"<td>{escape(value.get('description', ''))}</td></tr>"
+        for key, value in model.get("properties", {}).items()
+    ]
+    return (
+        f"<details id='{escape(name)}' open><summary><code>{escape(name)}</code> "
+        f"<span>{escape(model.get('description', ''))}</span></summary><table>{''.join(rows)}</table></details>"
+    )

@@ -1,0 +1,80 @@
+"""What a ground station may be told, and what it allows."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pc2dae.errors import Pc2daeError
+
+LEAST_TOKEN = 8  # characters
+MODEL = "adaptive"  # the run that every flight gets by itself
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much a stranger may ask for; sizes in bytes."""
+
+    upload_bytes: int = 200_000_000
+    upload_files: int = 1_000
+    json_bytes: int = 1_000_000  # of any other request
+    quiet_s: float = 10.0  # longest silence within a body
+    least_bytes_s: float = 1_000.0  # slower than this over a whole body is too slow
+    members: int = 1_000  # of a zip
+    unpacked_bytes: int = 2_000_000_000
+    unpacked_ratio: float = 200.0  # logs shrink to a tenth; bombs to a thousandth
+    queue: int = 32  # jobs that may wait
+    wall_s: float = 600.0  # of one job
+    cpu_s: int = 600
+    memory_bytes: int = 3_000_000_000
+    file_bytes: int = 2_000_000_000  # largest file a job may write
+
+
+@dataclass(frozen=True)
+class Settings:
+    """One ground station."""
+
+    data: Path
+    host: str = "127.0.0.1"
+    port: int = 8000
+    token: str | None = None
+    broker: str = "localhost:1883"
+    topic_in: str = "smoke/raw"
+    topic_out: str = "smoke/clean"
+    workers: int = 1
+    gallery: bool = True
+    limits: Limits = field(default_factory=Limits)
+
+    def __post_init__(self) -> None:
+        if self.token is not None and len(self.token) < LEAST_TOKEN:
+            raise Pc2daeError(f"the token has {len(self.token)} characters", hint=f"use at least {LEAST_TOKEN}")
+        if self.token is None and not self.is_loopback:
+            raise Pc2daeError(
+                f"{self.host} can be reached by others, so a token is needed", hint="add --token, or set PC2DAE_TOKEN"
+            )
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether only this machine can reach the server."""
+        return is_loopback(self.host)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host name or address means this machine alone."""
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
+
+
+def default_data() -> Path:
+    """The user's own folder for data, as the operating system has it."""
+    home = Path.home()
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA", home / "AppData" / "Local")) / "pc2dae"
+    if sys.platform == "darwin":
+        return home / "Library" / "Application Support" / "pc2dae"
+    return Path(os.environ.get("XDG_DATA_HOME") or home / ".local" / "share") / "pc2dae"

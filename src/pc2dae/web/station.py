@@ -1,0 +1,266 @@
+"""The ground station itself: what becomes of an upload, a wish for a run, a finished job, a restart."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+from pc2dae.errors import nearest
+from pc2dae.web.jobs import Jobs, Spec, end_child, start_child
+from pc2dae.web.live import Live
+from pc2dae.web.methods import METHODS
+from pc2dae.web.models import Flight, Job, Run
+from pc2dae.web.problems import Refused, nothing
+from pc2dae.web.settings import MODEL, Settings
+from pc2dae.web.store import Store, new_id, now_ms
+from pc2dae.web.suites import Suites
+from pc2dae.web.uploads import Upload
+
+FORMATS = {"nc": "application/x-netcdf", "csv": "text/csv; charset=utf-8", "ict": "text/plain; charset=utf-8",
+           "html": "text/html; charset=utf-8"}  # fmt: skip
+_TRIES = 2  # of a job that was under way when the server stopped
+_GATE_S = 8.0
+_ROOM = 3  # free disk that an upload needs, in times of the largest upload
+
+
+class Station:
+    """Everything that lives as long as the server."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.store = Store(settings.data)
+        self.suites = Suites(settings.data / "suites")
+        self.jobs = Jobs(settings.limits, self._begun, self._finish, workers=settings.workers)
+        self.live = Live(settings, self.suites)
+        self.exports: dict[tuple[str, str | None, str], Job] = {}
+
+    async def start(self) -> None:
+        """Go on with what a stop or a crash has left, and see that the gallery is there."""
+        self.jobs.start()
+        await self.live.start()
+        for flight in self.store.listed():
+            self._resume(flight)
+        if self.settings.gallery and not any(f.gallery for f in self.store.flights.values()):
+            flight = Flight(id=new_id(), name="A simulated flight", state="queued", created=now_ms(), gallery=True)
+            self._begin(flight, "gallery")
+
+    async def stop(self) -> None:
+        """Leave in good order."""
+        await self.live.stop()
+        await self.jobs.stop()
+
+    # ── flights ──
+
+    def flight(self, number: str) -> Flight:
+        """The flight of that identifier."""
+        if (found := self.store.flights.get(number)) is None:
+            raise nothing("flight")
+        return found
+
+    def run(self, flight: str, number: str) -> Run:
+        """The run of that identifier."""
+        self.flight(flight)
+        if (found := self.store.runs.get(flight, {}).get(number)) is None:
+            raise nothing("run")
+        return found
+
+    def check_room(self) -> None:
+        """Refuse an upload before it comes where there is no room for it."""
+        self.jobs.check_room()
+        if shutil.disk_usage(self.settings.data).free < _ROOM * self.settings.limits.upload_bytes:
+            raise Refused(413, "the disk is nearly full", hint="delete flights that are no longer needed")
+
+    async def check_files(self, folder: Path) -> None:
+        """Look at an upload in a child of its own; what is hostile or useless is refused."""
+        limits = self.settings.limits
+        child = await start_child(
+            "pc2dae.web.gate", str(folder), str(limits.members), str(limits.unpacked_bytes), str(limits.unpacked_ratio)
+        )
+        try:
+            async with asyncio.timeout(_GATE_S):
+                said, _ = await child.communicate()
+            verdict = json.loads(said)
+        except (TimeoutError, ValueError):
+            verdict = (422, "the files cannot be judged", "drop the instruments' files as they are")
+        finally:
+            await end_child(child)
+        if verdict is not None:
+            raise Refused(verdict[0], verdict[1], hint=verdict[2])
+
+    def accept(self, number: str, upload: Upload) -> tuple[Flight, Job]:
+        """A flight of files that have come."""
+        suite = upload.fields.get("suite") or None
+        self.suites.check(suite)
+        zone = upload.fields.get("zone") or None
+        if zone is not None and not re.fullmatch(r"[A-Za-z0-9_+:/-]{1,64}", zone):
+            raise Refused(422, "the time zone is no time zone", hint='write "UTC", "-05:00" or "America/Regina"')
+        name = _title(upload.fields.get("name", "")) or _title(upload.files[0].name)
+        folder = self.store.folder(number)
+        (folder / "names.json").write_text(json.dumps(upload.names))
+        flight = Flight(
+            id=number, name=name, state="queued", created=now_ms(), suite=suite, zone=zone, files=upload.files
+        )
+        return flight, self._begin(flight, "intake")
+
+    def again(self, flight: Flight, suite: str | None, zone: str | None) -> Job:
+        """Read a flight's files once more, with another suite or zone."""
+        self.jobs.check_room()
+        self.suites.check(suite)
+        if flight.gallery or not (self.store.folder(flight.id) / "uploads").is_dir():
+            raise Refused(409, "the files of this flight are not here", hint="drop them again")
+        if flight.state in ("queued", "working"):
+            raise Refused(409, "the flight is being read already")
+        for run in self.store.runs_of(flight.id):
+            self.store.delete(flight.id, run.id)
+        flight.suite, flight.zone, flight.attempts, flight.default_run = suite, zone, 0, None
+        return self._begin(flight, "intake")
+
+    def _begin(self, flight: Flight, kind: Any, *, job: str | None = None) -> Job:
+        """Queue the job that makes a flight out of its files, and its first run."""
+        run = new_id()
+        flight.state, flight.job, flight.error, flight.hint = "queued", job or new_id(), None, None
+        self.store.save(flight)
+        folder = self.store.folder(flight.id)
+        spec: Spec = {"folder": str(folder), "run": run, "model": MODEL, "title": slug(flight.name)}
+        if kind == "intake":
+            names = json.loads((folder / "names.json").read_text())
+            suite = str(self.suites.source(flight.suite)) if flight.suite is not None else None
+            spec |= {"names": names, "suite": suite, "zone": flight.zone}
+        return self.jobs.add(Job(id=flight.job, kind=kind, flight=flight.id, run=run), spec)
+
+    def _resume(self, flight: Flight) -> None:
+        """Queue anew what was waiting or under way; what has failed to end twice is given up."""
+        records: list[Flight | Run] = [flight, *self.store.runs_of(flight.id)]
+        for record in records:
+            if record.state not in ("queued", "working"):
+                continue
+            record.attempts += 1
+            if record.attempts >= _TRIES + 1:
+                record.state, record.error, record.hint = "failed", "the server stopped while it worked on it", None
+                self.store.save(record)
+            elif isinstance(record, Flight):
+                self._begin(record, "gallery" if record.gallery else "intake", job=record.job)
+            else:
+                self._queue_run(record)
+
+    # ── runs ──
+
+    def want_run(self, flight: Flight, method: str, strength: float) -> tuple[Run, Job | None]:
+        """The run of a method; made if nobody has asked for it yet."""
+        if flight.state != "ready":
+            raise Refused(409, "the flight is not ready", hint="wait for its job")
+        if method not in METHODS:
+            raise Refused(422, f"there is no method '{method[:40]}'", hint=nearest(method, METHODS))
+        strength = round(strength, 2)
+        if (known := self.store.find_run(flight.id, method, strength)) is not None:
+            return known, self.jobs.jobs.get(known.job or "") if known.state != "ready" else None
+        self.jobs.check_room()
+        run = Run(id=new_id(), flight=flight.id, method=method, strength=strength, state="queued", created=now_ms())
+        return run, self._queue_run(run)
+
+    def _queue_run(self, run: Run) -> Job:
+        run.state, run.job = "queued", run.job or new_id()
+        self.store.save(run)
+        full = self.store.find_run(run.flight, run.method, 1.0)
+        known = full.id if full is not None and full.state == "ready" and run.strength != 1.0 else None
+        spec = {"folder": str(self.store.folder(run.flight)), "run": run.id, "model": run.method,
+                "strength": run.strength, "full": known}  # fmt: skip
+        return self.jobs.add(Job(id=run.job, kind="run", flight=run.flight, run=run.id), spec)
+
+    async def export(self, flight: Flight, run: Run | None, form: str) -> Path:
+        """A flight or run in a format, made by a worker when it is first asked for."""
+        folder = self.store.folder(flight.id, run.id if run is not None else None)
+        stem = "clean" if run is not None else "flight"
+        path = folder / f"{stem}.{form}"
+        if path.is_file():
+            return path
+        key = (flight.id, run.id if run is not None else None, form)
+        if (job := self.exports.get(key)) is None:
+            self.jobs.check_room()
+            job = Job(id=new_id(), kind="export", flight=flight.id, run=key[1])
+            spec = {"folder": str(self.store.folder(flight.id)), "run": key[1], "form": form, "path": str(path)}
+            self.exports[key] = self.jobs.add(job, spec)
+        try:
+            async for _ in self.jobs.follow(job):
+                pass
+        finally:
+            if job.state not in ("queued", "working"):
+                self.exports.pop(key, None)
+        if not path.is_file():
+            raise Refused(422, job.error or "it could not be written", hint=job.hint)
+        return path
+
+    # ── what comes of a job ──
+
+    def _begun(self, job: Job) -> None:
+        """A job is under way: so is what it makes."""
+        record: Flight | Run | None = self.store.flights.get(job.flight)
+        if job.kind == "run":
+            record = self.store.runs.get(job.flight, {}).get(str(job.run))
+        if record is not None and job.kind != "export":
+            record.state = "working"
+            self.store.save(record)
+
+    async def _finish(self, job: Job, result: dict[str, Any] | None) -> None:
+        if job.kind == "export" or (flight := self.store.flights.get(job.flight)) is None:
+            return
+        if job.kind == "run":
+            self._finish_run(self.store.runs[job.flight].get(str(job.run)), job)
+            return
+        flight.job = None
+        facts = self.store.facts(flight.id) if result is not None else None
+        if facts is None:
+            flight.state, flight.error, flight.hint = "failed", job.error, job.hint
+            self.store.save(flight)
+            return
+        flight.state, flight.suite = "ready", flight.suite or facts["suite"]
+        flight.start, flight.end, flight.span_s = facts["start"], facts["end"], facts["span_s"]
+        told = result or {}
+        run = Run(id=str(job.run), flight=flight.id, method=told.get("method", MODEL), state="ready",
+                  strength=told.get("strength", 1.0), created=now_ms(), seconds=told.get("seconds"))  # fmt: skip
+        if "run_error" in told:
+            run.state, run.error, run.hint = "failed", told["run_error"], told["run_hint"]
+        else:
+            flight.default_run = run.id
+        self.store.save(run)
+        self.store.save(flight)
+
+    def _finish_run(self, run: Run | None, job: Job) -> None:
+        if run is None:
+            return
+        if job.state == "cancelled":
+            self.store.delete(run.flight, run.id)
+            return
+        run.state = "ready" if job.state == "done" else "failed"
+        run.error, run.hint, run.job = job.error, job.hint, None
+        self.store.save(run)
+
+    async def delete(self, flight: Flight, run: Run | None = None) -> None:
+        """Forget a flight or a run; its jobs are cancelled first."""
+        if flight.gallery and run is None:
+            raise Refused(409, "the gallery's flight stays, so that the page is never empty")
+        for job in [j for j in self.jobs.jobs.values() if j.flight == flight.id]:
+            if job.state in ("queued", "working") and (run is None or job.run == run.id):
+                await self.jobs.cancel(job)
+        if run is None:
+            self.store.delete(flight.id)
+        elif run.id in self.store.runs.get(flight.id, {}):
+            self.store.delete(flight.id, run.id)
+            if flight.default_run == run.id:
+                flight.default_run = None
+                self.store.save(flight)
+
+
+def _title(text: str) -> str:
+    """A name for people: printable, not too long, without a known ending."""
+    shown = "".join(c for c in text if c.isprintable())[:80].strip()
+    return re.sub(r"\.(csv|txt|log|bin|nc|ict|zip|gz)$", "", shown, flags=re.IGNORECASE)
+
+
+def slug(text: str) -> str:
+    """A name for files."""
+    return re.sub(r"[^A-Za-z0-9]+", "-", text).strip("-")[:60] or "flight"

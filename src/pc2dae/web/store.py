@@ -1,0 +1,112 @@
+"""Flights and runs in the data folder: a folder each, with a record that is there whole or not at all.
+
+flights/ID/record.json, uploads/, flight.nc, …; flights/ID/runs/RUN/record.json, clean.nc, …; suites/NAME.toml
+Only identifiers made here become paths.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+import shutil
+import time
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from pc2dae.atomic import write_text
+from pc2dae.web.models import Flight, Run
+
+_ID = re.compile(r"[A-Za-z0-9_-]{8,64}")
+
+
+def new_id() -> str:
+    """An identifier that nobody guesses."""
+    return secrets.token_urlsafe(16)
+
+
+def now_ms() -> int:
+    """Milliseconds since 1970."""
+    return int(time.time() * 1000)
+
+
+class Store:
+    """What is in the data folder; records are kept in memory and written whenever they change."""
+
+    def __init__(self, data: Path) -> None:
+        self.home = data / "flights"
+        self.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self.flights: dict[str, Flight] = {}
+        self.runs: dict[str, dict[str, Run]] = {}
+        for folder in self.home.iterdir():
+            self._load(folder)
+
+    def folder(self, flight: str, run: str | None = None) -> Path:
+        """Where a flight or a run of it lies."""
+        if not _ID.fullmatch(flight) or (run is not None and not _ID.fullmatch(run)):
+            raise KeyError(flight)
+        return self.home / flight if run is None else self.home / flight / "runs" / run
+
+    def save(self, record: Flight | Run) -> None:
+        """Keep a new or changed record."""
+        if isinstance(record, Flight):
+            self.flights[record.id] = record
+            folder = self.folder(record.id)
+        else:
+            if record.flight not in self.flights:
+                return  # deleted while its job was ending
+            self.runs.setdefault(record.flight, {})[record.id] = record
+            folder = self.folder(record.flight, record.id)
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        write_text(folder / "record.json", record.model_dump_json(indent=1))
+
+    def listed(self) -> list[Flight]:
+        """All flights, the newest first, the gallery's last."""
+        return sorted(self.flights.values(), key=lambda f: (f.gallery, -f.created))
+
+    def runs_of(self, flight: str) -> list[Run]:
+        """A flight's runs in the order in which they were asked for."""
+        return sorted(self.runs.get(flight, {}).values(), key=lambda r: r.created)
+
+    def find_run(self, flight: str, method: str, strength: float) -> Run | None:
+        """The run that such a request has made before, unless it failed."""
+        same = [r for r in self.runs_of(flight) if (r.method, r.strength) == (method, strength)]
+        return next((r for r in same if r.state != "failed"), None)
+
+    def delete(self, flight: str, run: str | None = None) -> None:
+        """Forget a flight with all its runs, or one run."""
+        folder = self.folder(flight, run)
+        if run is None:
+            del self.flights[flight]
+            self.runs.pop(flight, None)
+        else:
+            self.runs[flight].pop(run)
+        (folder / "record.json").unlink(missing_ok=True)  # first: half a folder is then no flight
+        shutil.rmtree(folder, ignore_errors=True)
+
+    def discard(self, flight: str) -> None:
+        """Take away what is left of an upload that was refused."""
+        shutil.rmtree(self.folder(flight), ignore_errors=True)
+
+    def facts(self, flight: str, run: str | None = None, *, name: str = "facts") -> Any:
+        """What a worker has written about a flight or run; None where it has not."""
+        path = self.folder(flight, run) / f"{name}.json"
+        return json.loads(path.read_bytes()) if path.is_file() else None
+
+    def _load(self, folder: Path) -> None:
+        """Read a flight's records; a folder without one is what a crash has left of an upload or a deletion."""
+        try:
+            flight = Flight.model_validate_json((folder / "record.json").read_bytes())
+        except (OSError, ValidationError):
+            shutil.rmtree(folder, ignore_errors=True)
+            return
+        self.flights[flight.id] = flight
+        self.runs[flight.id] = {}
+        for path in (folder / "runs").glob("*/record.json"):
+            try:
+                run = Run.model_validate_json(path.read_bytes())
+            except (OSError, ValidationError):
+                continue
+            self.runs[flight.id][run.id] = run

@@ -1,0 +1,108 @@
+"""Suites that ship and suites that people have made in the page, kept as TOML."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from pc2dae.atomic import write_text
+from pc2dae.errors import SuiteError, nearest
+from pc2dae.suite import Suite, load_suite, parse_suite, presets
+from pc2dae.web.models import Mapping, SuiteChannel, SuiteShown
+from pc2dae.web.problems import Refused
+
+MOST = 200
+
+
+class Suites:
+    """A folder of TOML files, and the presets."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def names(self) -> list[str]:
+        """All suites, the shipped ones first."""
+        return [*presets(), *sorted(path.stem for path in self.folder.glob("*.toml"))]
+
+    def check(self, name: str | None) -> None:
+        """Refuse a suite that is not there."""
+        if name is not None and name not in self.names():
+            raise Refused(422, f"there is no suite '{name[:40]}'", hint=nearest(name, self.names()))
+
+    def source(self, name: str) -> str | Path:
+        """What `load_suite` takes for a suite's name."""
+        return name if name in presets() else self.folder / f"{name}.toml"
+
+    def text(self, name: str) -> str:
+        """A suite as TOML."""
+        if name in presets():
+            return as_toml(load_suite(name))
+        return (self.folder / f"{name}.toml").read_text(encoding="utf-8")
+
+    def shown(self, name: str) -> SuiteShown:
+        """A suite as the page shows it."""
+        suite = load_suite(self.source(name))
+        channels = [
+            SuiteChannel(name=c.name, family=suite.family_of(c.name), units=c.units, lower_bound=c.lower_bound,
+                         t90_s=c.t90_s, column=c.column)
+            for c in suite.channels
+        ]  # fmt: skip
+        return SuiteShown(name=name, shipped=name in presets(), channels=channels)
+
+    def save(self, name: str, mapping: Mapping) -> SuiteShown:
+        """Keep a person's word about a table as a suite; wrong units or names are refused in one line."""
+        if name in presets():
+            raise Refused(409, f"'{name}' is a suite that ships", hint="choose another name")
+        if len(self.names()) > MOST and name not in self.names():
+            raise Refused(409, f"there are more than {MOST} suites", hint="delete some")
+        text = as_toml(suite_of(name, mapping))
+        write_text(self.folder / f"{name}.toml", text)
+        return self.shown(name)
+
+    def delete(self, name: str) -> None:
+        """Forget a saved suite."""
+        if name in presets():
+            raise Refused(409, f"'{name}' is a suite that ships")
+        (self.folder / f"{name}.toml").unlink()
+
+
+def suite_of(name: str, mapping: Mapping) -> Suite:
+    """The suite that a mapping describes."""
+    families: dict[str, list[dict[str, Any]]] = {}
+    for channel in mapping.channels:
+        families.setdefault(channel.family, []).append(channel.model_dump(exclude={"family"}, exclude_none=True))
+    time = {"column": mapping.time_column, "zone": mapping.zone, "format": mapping.time_format}
+    table = {
+        "name": name,
+        "rate_hz": mapping.rate_hz,
+        "missing": mapping.missing,
+        "time": time,
+        "environment": mapping.environment,
+        "motion": mapping.motion,
+        "family": [{"name": family, "channel": channels} for family, channels in families.items()],
+    }
+    return parse_suite(json.dumps(table), where=name)
+
+
+def as_toml(suite: Suite) -> str:
+    """A suite as a TOML file that reads back as the same suite."""
+    table = suite.model_dump(mode="json", exclude_defaults=True)
+    families = table.pop("family")
+    lines = [f"{key} = {_value(value)}" for key, value in table.items() if not isinstance(value, dict)]
+    for key, value in table.items():
+        if isinstance(value, dict):
+            lines += ["", f"[{key}]", *(f"{k} = {_value(v)}" for k, v in value.items())]
+    for family in families:
+        lines += ["", "[[family]]", f"name = {_value(family['name'])}"]
+        for channel in family["channel"]:
+            lines += ["[[family.channel]]", *(f"{k} = {_value(v)}" for k, v in channel.items())]
+    text = "\n".join(lines) + "\n"
+    if parse_suite(text, where=suite.name) != suite:
+        raise SuiteError(f"suite '{suite.name}' cannot be written as TOML", hint="use plain letters in its names")
+    return text
+
+
+def _value(value: Any) -> str:
+    """A number, a text or a list; JSON writes them as TOML does, but for the character DEL."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

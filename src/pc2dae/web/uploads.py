@@ -1,0 +1,204 @@
+"""Uploads straight to disk: parts are counted and timed while they come; a sender's names are shown, never used."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, BinaryIO
+
+from python_multipart.exceptions import MultipartParseError
+from python_multipart.multipart import MultipartParser, parse_options_header
+from starlette.requests import ClientDisconnect, Request
+
+from pc2dae.web.models import Sent
+from pc2dae.web.problems import Refused
+from pc2dae.web.settings import Limits
+
+if TYPE_CHECKING:
+    from python_multipart.multipart import MultipartCallbacks
+
+# Endings that mean something to the readers; any other becomes .dat, which is recognised by what stands in it.
+_SUFFIXES = (".calibration.json", ".csv.gz", ".csv", ".txt", ".log", ".bin", ".nc", ".ict", ".zip", ".gz", ".json",
+             ".xlsx", ".xls", ".tsv")  # fmt: skip
+_FIELD_BYTES = 1_000
+_HEADER_BYTES = 4_000
+_PATIENCE_S = 0.8  # a body that is refused is read on for so long: a browser shows no answer while it still sends
+
+
+@dataclass
+class Upload:
+    """What has come: files under names of ours, and the form's fields."""
+
+    folder: Path
+    fields: dict[str, str] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)  # ours → theirs
+    files: list[Sent] = field(default_factory=list)
+
+
+async def receive_upload(request: Request, folder: Path, limits: Limits) -> Upload:
+    """Write the files of a multipart body into `folder`; raises Refused for what is too large, too slow or no form."""
+    kind, options = parse_options_header(request.headers.get("content-type", ""))
+    boundary = options.get(b"boundary", b"")
+    if kind != b"multipart/form-data" or not 0 < len(boundary) <= 200:
+        raise Refused(415, "an upload is multipart/form-data", hint="send files as a form does: field 'files'")
+    if int(request.headers.get("content-length", "0")) > limits.upload_bytes + 100_000:
+        await _read_on(request)
+        raise _too_large(limits)
+    parts = _Parts(folder, limits)
+    parser = MultipartParser(boundary, parts.callbacks())
+    try:
+        async for chunk in timed(request, limits):
+            parser.write(chunk)
+        parser.finalize()
+        if not parts.is_whole:
+            raise Refused(400, "the form is cut short", hint="send it again")
+    except Refused:
+        await _read_on(request)
+        raise
+    except MultipartParseError as error:
+        raise Refused(400, f"the form is damaged: {error}") from None
+    finally:
+        parts.close()
+    if not parts.upload.files:
+        raise Refused(422, "there is no file in the form", hint="send files in the field 'files'")
+    return parts.upload
+
+
+async def timed(request: Request, limits: Limits) -> AsyncIterator[bytes]:
+    """A body's pieces; one that is silent too long or too slow on the whole is refused."""
+    begun, received = time.monotonic(), 0
+    pieces = request.stream()
+    while True:
+        try:
+            chunk = await asyncio.wait_for(anext(pieces), limits.quiet_s)
+        except StopAsyncIteration:
+            return
+        except TimeoutError:
+            raise Refused(408, f"nothing came for {limits.quiet_s:g} s", hint="send it again") from None
+        except ClientDisconnect:
+            raise Refused(400, "the sender has gone") from None
+        received += len(chunk)
+        taken = time.monotonic() - begun - limits.quiet_s
+        if taken > 0 and received < limits.least_bytes_s * taken:
+            raise Refused(408, f"{received:,} bytes in {taken + limits.quiet_s:.0f} s is too slow")
+        yield chunk
+
+
+async def _read_on(request: Request) -> None:
+    with suppress(TimeoutError, ClientDisconnect, RuntimeError):
+        async with asyncio.timeout(_PATIENCE_S):
+            async for _ in request.stream():
+                pass
+
+
+def _too_large(limits: Limits) -> Refused:
+    return Refused(413, f"more than {limits.upload_bytes / 1e6:,.0f} MB", hint="drop fewer files, or zip them")
+
+
+class _Parts:
+    """The callbacks of the parser: one part after another."""
+
+    def __init__(self, folder: Path, limits: Limits) -> None:
+        self.upload, self.limits = Upload(folder), limits
+        self.bytes = self.fields = 0
+        self.is_whole = False
+        self.stems: dict[str, int] = {}
+        self._begin()
+
+    def callbacks(self) -> MultipartCallbacks:
+        """By the names the parser knows."""
+        return {
+            "on_part_begin": self._begin,
+            "on_header_field": lambda data, start, end: self._note(self.key, data[start:end]),
+            "on_header_value": lambda data, start, end: self._note(self.value, data[start:end]),
+            "on_header_end": self._header,
+            "on_headers_finished": self._open,
+            "on_part_data": lambda data, start, end: self._data(data[start:end]),
+            "on_part_end": self._end,
+            "on_end": self._whole,
+        }
+
+    def close(self) -> None:
+        """Close the file that was being written."""
+        if self.file is not None:
+            self.file.close()
+
+    def _begin(self) -> None:
+        self.key, self.value = bytearray(), bytearray()
+        self.headers: dict[bytes, bytes] = {}
+        self.file: BinaryIO | None = None
+        self.field = ""
+        self.text = bytearray()
+        self.size = 0
+        self.shown = ""
+
+    def _note(self, into: bytearray, piece: bytes) -> None:
+        into += piece
+        if len(into) > _HEADER_BYTES or len(self.headers) > 20:
+            raise Refused(400, "a part's header is too long")
+
+    def _header(self) -> None:
+        self.headers[bytes(self.key).lower()] = bytes(self.value)
+        self.key.clear()
+        self.value.clear()
+
+    def _open(self) -> None:
+        _, options = parse_options_header(self.headers.get(b"content-disposition", b""))
+        self.field = options.get(b"name", b"").decode("utf-8", "replace")
+        if b"filename" not in options:
+            self.fields += 1
+            if self.fields > 20:
+                raise Refused(413, "more than 20 fields")
+            return
+        if len(self.upload.files) >= self.limits.upload_files:
+            raise Refused(413, f"more than {self.limits.upload_files:,} files", hint="zip them, or drop fewer")
+        self.shown = shown_name(options[b"filename"].decode("utf-8", "replace"))
+        ours = self._our_name(self.shown)
+        self.upload.names[ours] = self.shown
+        self.file = (self.upload.folder / ours).open("xb")
+
+    def _our_name(self, shown: str) -> str:
+        """A number and a known ending; a calibration sheet shares the number of the log it stands beside."""
+        lower = shown.lower()
+        suffix = next((s for s in _SUFFIXES if lower.endswith(s)), ".dat")
+        stem = shown[: -len(suffix)] if suffix != ".dat" else shown
+        name = f"file-{self.stems.setdefault(stem, len(self.stems)):04d}{suffix}"
+        if name in self.upload.names:  # twice the same name, or names that differ in what follows the known ending
+            self.stems[stem] = len(self.stems) + len(self.upload.files)
+            name = f"file-{self.stems[stem]:04d}{suffix}"
+        return name if name not in self.upload.names else f"file-{len(self.upload.names) + 10_000}{suffix}"
+
+    def _data(self, piece: bytes) -> None:
+        self.bytes += len(piece)
+        if self.bytes > self.limits.upload_bytes:
+            raise _too_large(self.limits)
+        if self.file is not None:
+            self.file.write(piece)
+            self.size += len(piece)
+            return
+        self.text += piece
+        if len(self.text) > _FIELD_BYTES:
+            raise Refused(413, f"the field '{self.field[:40]}' is too long")
+
+    def _end(self) -> None:
+        if self.file is not None:
+            self.file.close()
+            self.upload.files.append(Sent(name=self.shown, bytes=self.size))
+            self.file = None
+        else:
+            self.upload.fields[self.field[:40]] = self.text.decode("utf-8", "replace")
+
+    def _whole(self) -> None:
+        self.is_whole = True
+
+
+def shown_name(name: str) -> str:
+    """A sender's name as it may be shown: the last two parts, nothing unprintable, not too long."""
+    parts = [p for p in PurePosixPath(name.replace("\\", "/")).parts if p not in ("/", "..", ".")]
+    text = re.sub(r"[^\w .()+,@=-]", "_", "/".join(re.sub(r"/", "_", p) for p in parts[-1:]))
+    return text[-100:].strip() or "file"

@@ -1,0 +1,61 @@
+"""The child process that does one job and ends: it alone opens what strangers have sent.
+
+A job comes as one line of JSON on standard input, progress goes out as lines of JSON on standard output. The child is
+started before it is needed, so that its imports are done when a job comes. It ends when its parent does.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any, BinaryIO
+
+Tell = Callable[[float, str], None]  # fraction done, what is being done
+
+
+def main() -> None:
+    """Wait for a job, do it, say how it went."""
+    out = os.fdopen(os.dup(1), "wb", buffering=0)
+    os.dup2(2, 1)  # whatever a library prints is not a message
+    from pc2dae.errors import Pc2daeError
+    from pc2dae.web import work
+    from pc2dae.web.limits import confine
+
+    line = sys.stdin.buffer.readline()
+    if not line.strip():
+        return
+    job = json.loads(line)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    confine(**job.pop("limits"))
+
+    def tell(fraction: float, message: str) -> None:
+        _say(out, {"fraction": round(fraction, 4), "message": message})
+
+    try:
+        _say(out, {"done": work.KINDS[job.pop("kind")](tell=tell, **job)})
+    except Pc2daeError as error:
+        _say(out, {"error": Exception.__str__(error), "hint": error.hint})
+    except MemoryError:
+        _say(out, {"error": "it needs more memory than a job may use", "hint": "drop a shorter record"})
+    except OSError as error:
+        _say(out, {"error": f"the disk says: {error.strerror or error}", "hint": None})
+    except Exception as error:  # noqa: BLE001  a stranger's file may break a library anywhere; the parent must hear of it
+        _say(out, {"error": f"it cannot be read ({type(error).__name__}: {str(error)[:200]})", "hint": None})
+    out.flush()
+    os._exit(0)  # libraries that a bad file has confused may not take their time now
+
+
+def _say(out: BinaryIO, message: dict[str, Any]) -> None:
+    out.write(json.dumps(message).encode() + b"\n")
+
+
+def _end_with_parent() -> None:
+    sys.stdin.buffer.read()
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    main()
