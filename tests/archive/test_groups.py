@@ -1,0 +1,71 @@
+"""Flights in a Zarr v3 store: what goes in comes out, one without the others."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from pc2dae.archive.groups import make_store, read_group, write_group
+from pc2dae.errors import FlightError
+from pc2dae.pipeline import denoise
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    make_store(tmp_path / "c.zarr")
+    return tmp_path / "c.zarr"
+
+
+def put(flight: xr.Dataset, store: Path, name: str) -> None:
+    write_group(flight, store, name, scratch=store.parent / "scratch")
+
+
+def test_flags_attributes_and_history_come_back(store: Path, flight: xr.Dataset) -> None:
+    clean = denoise(flight, model="savgol")
+    clean["row_stamp"] = ("row", np.array(["5.10.2025 9:00", "ö"], dtype=object))
+    put(clean, store, "day/a")
+    after = read_group(store / "day" / "a")
+    xr.testing.assert_identical(after, clean)
+    assert after["qc_co"].dtype == np.int32
+    assert after["qc_co"].attrs["flag_masks"].dtype == np.int32
+    assert after.attrs["history"].count("\n") == clean.attrs["history"].count("\n") >= 2
+
+
+def test_it_opens_with_plain_xarray(store: Path, flight: xr.Dataset) -> None:
+    put(flight, store, "day/a")
+    assert json.loads((store / "day" / "a" / "zarr.json").read_text())["zarr_format"] == 3
+    for opened in (
+        xr.open_zarr(store / "day" / "a", chunks=None),
+        xr.open_zarr(store, group="day/a", chunks=None, consolidated=False),
+    ):
+        np.testing.assert_array_equal(opened["co"].values, flight["co"].values)
+        assert opened["co"].attrs["units"] == "ppb"
+        assert opened.attrs["id"] == "f1"
+
+
+def test_one_flight_is_read_without_the_others(store: Path, flight: xr.Dataset) -> None:
+    put(flight, store, "a")
+    put(flight, store, "b")
+    shutil.rmtree(store / "a")
+    (store / "a").write_text("torn")
+    xr.testing.assert_identical(read_group(store / "b"), flight)
+
+
+def test_writing_again_replaces_the_group_and_leaves_nothing_behind(store: Path, flight: xr.Dataset) -> None:
+    put(flight, store, "a")
+    put(flight.isel(time=slice(0, 50)), store, "a")
+    assert read_group(store / "a").sizes["time"] == 50
+    assert list((store.parent / "scratch").iterdir()) == []
+
+
+def test_a_torn_group_is_one_line(store: Path, flight: xr.Dataset) -> None:
+    put(flight, store, "a")
+    (store / "a" / "zarr.json").unlink()
+    with pytest.raises(FlightError, match="a cannot be read as Zarr") as caught:
+        read_group(store / "a")
+    assert "\n" not in str(caught.value)
