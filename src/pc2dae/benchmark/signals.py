@@ -18,13 +18,16 @@ def write_signals(plan: Plan, out: Path) -> None:
     import pandas as pd
 
     from pc2dae.benchmark.cases import held_out, simulated_cases
-    from pc2dae.benchmark.denoisers import denoiser_of
+    from pc2dae.benchmark.denoisers import COST, denoiser_of
 
     (flight,) = held_out(1)
     case = simulated_cases(flight)[0]
     rows = []
     for contender in _drawn(plan):
-        denoiser = denoiser_of(contender, case, Unit("simulated", contender, HELD_OUT, flight).checkpoint(out))
+        checkpoint = Unit("simulated", contender, HELD_OUT, flight).checkpoint(out)
+        if checkpoint is not None and not (checkpoint / COST).exists():
+            continue  # not trained yet
+        denoiser = denoiser_of(contender, case, checkpoint)
         if denoiser is None:
             continue
         value = denoiser.prepare(case.flight, case.suite)(case.values, case.environment, case.valid).value

@@ -38,12 +38,12 @@ def main_sheet(flown: pd.DataFrame) -> Sheet:
     rows = []
     for key in order(figures["smoothness"]):
         published = paper.MAIN.get(key[0]) if key[1] == "plain" else None
-        row = [Cell(label(key)), Cell(_cost(flown, key, "parameters"), digits=0)]
+        row = [Cell(label(key)), Cell(_seeds(flown, key), digits=0), Cell(_cost(flown, key, "parameters"), digits=0)]
         for i, metric in enumerate(BLIND):
             row += [Cell(mean_of(figures[metric], key)), Cell(published[i] if published else None)]
         row += [Cell(_cost(flown, key, "training_s")), Cell(_cost(flown, key, "inference_ms"), digits=2)]
         rows.append(row)
-    columns = ["method", "parameters", "smooth, %", "paper", "HF, %", "paper", "negative, %", "paper",
+    columns = ["method", "seeds", "parameters", "smooth, %", "paper", "HF, %", "paper", "negative, %", "paper",
                "training, s", "ms per 128 samples"]  # fmt: skip
     times = (
         "Times are processor time on one thread, shipped models in ONNX runtime, networks trained here in torch; "
@@ -184,6 +184,12 @@ def gap(figures: Figures, metric: str, key: Key, against: Key) -> Cell:
 def flights_in(rows: pd.DataFrame) -> int:
     """How many flights were scored."""
     return int(rows["flight"].nunique())
+
+
+def _seeds(flown: pd.DataFrame, key: Key) -> float:
+    """With how many seeds a contender was trained here; NaN where it was not."""
+    rows = flown[(flown["method"] == key[0]) & (flown["dress"] == key[1]) & (flown["campaigns"] > 0)]
+    return float(rows["seed"].nunique()) if len(rows) else np.nan
 
 
 def _cost(flown: pd.DataFrame, key: Key, column: str) -> float:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from pc2dae.atomic import replacing
 from pc2dae.benchmark.plan import ON_REAL, Contender, Plan, ablation, contenders, scarcity
+from pc2dae.errors import FlightError
 from pc2dae.filters import FILTERS
 
 if TYPE_CHECKING:
@@ -69,6 +70,14 @@ def run(
             _note(out, name, seconds)
             told.of(name)
     return _gather(units, out)
+
+
+def so_far(plan: Plan, out: Path, *, data: Path | None = None) -> pd.DataFrame:
+    """The tidy table of what is done of a plan, also written to `out`; nothing is run."""
+    done = [unit for unit in units_of(plan, data) if unit.piece(out).exists()]
+    if not done:
+        raise FlightError(f"nothing of this benchmark is done in {out}", hint="run it without --so-far")
+    return _gather(done, out)
 
 
 def units_of(plan: Plan, data: Path | None) -> list[Unit]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import platform
+import subprocess
 from collections.abc import Sequence
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pc2dae.atomic import replacing, write_text
 from pc2dae.benchmark.cases import FIRST_HELD_OUT, FIRST_TRAINING
@@ -16,6 +17,7 @@ from pc2dae.benchmark.compare import mean_of, per_flight
 from pc2dae.benchmark.paper import NAMES
 from pc2dae.benchmark.plan import Plan
 from pc2dae.benchmark.sheet import Sheet
+from pc2dae.benchmark.work import processor_seconds
 from pc2dae.flight.schema import timestamp
 from pc2dae.metrics.words import METRICS
 
@@ -25,28 +27,47 @@ if TYPE_CHECKING:
 MARKDOWN, JSON, PLOT = "tables.md", "tables.json", "scarcity.png"
 
 
-def write_tables(sheets: Sequence[Sheet], out: Path, plan: Plan, results: pd.DataFrame) -> None:
+def write_tables(sheets: Sequence[Sheet], out: Path, plan: Plan, results: pd.DataFrame, *, command: str = "") -> None:
     """Write DIR/tables.md and DIR/tables.json, and DIR/scarcity.png where that part was run."""
     facts = {
         "date": timestamp(),
-        "pc2dae": version("pc2dae"),
-        "python": platform.python_version(),
+        "command": command,
+        "commit": _commit(),
+        "versions": {name: version(name) for name in ("pc2dae", "numpy", "scipy", "PyWavelets", "onnxruntime")}
+        | {"python": platform.python_version()},
+        "processor_minutes": round(processor_seconds(out) / 60, 1),
         "held_out_campaigns_from_seed": FIRST_HELD_OUT,
         "training_campaigns_from_seed": FIRST_TRAINING,
         "plan": asdict(plan),
     }
     tables = {"facts": facts, "tables": [sheet.as_json() for sheet in sheets]}
     write_text(out / JSON, json.dumps(tables, indent=1, ensure_ascii=False) + "\n")
-    trained = "lean and wide as shipped" if plan.use_shipped else f"{plan.seeds} training seeds"
-    head = (
-        f"# Benchmark\n\n{facts['date']}, pc2dae {facts['pc2dae']}, Python {facts['python']}. "
-        f"Parts run: {', '.join(plan.parts)}. {plan.flights} held-out simulated flights (campaigns of seed "
-        f"{FIRST_HELD_OUT} on); training campaign of seed {FIRST_TRAINING}, {trained}.\n"
-    )
-    write_text(out / MARKDOWN, "\n".join([head, *(sheet.markdown() for sheet in sheets)]))
+    write_text(out / MARKDOWN, "\n".join([_head(facts, plan), *(sheet.markdown() for sheet in sheets)]))
     scarce = results[(results["part"] == "scarcity") & (results["noise"] == "flight")]
     if len(scarce):
         plot_scarcity(scarce, out / PLOT)
+
+
+def _head(facts: dict[str, Any], plan: Plan) -> str:
+    """What was run, with what, on what."""
+    trained = "lean and wide as shipped" if plan.use_shipped else f"up to {plan.seeds} training seeds (column seeds)"
+    steps = f"{plan.steps} steps for every network" if plan.steps else "each network's own number of steps"
+    versions = ", ".join(f"{name} {number}" for name, number in facts["versions"].items())
+    return (
+        f"# Benchmark\n\n```bash\n{facts['command']}\n```\n\n{facts['date']}, commit {facts['commit']}; {versions}. "
+        f"Parts run: {', '.join(plan.parts)}. {plan.flights} held-out simulated flights (campaigns of seed "
+        f"{FIRST_HELD_OUT} on); training campaign of seed {FIRST_TRAINING}, {trained}, {steps}. "
+        f"{facts['processor_minutes']:.0f} minutes of processor time for training and scoring.\n"
+    )
+
+
+def _commit() -> str:
+    """The commit of the checkout this runs from; "unknown" for an installed package."""
+    try:
+        asked = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short", "HEAD"]
+        return subprocess.run(asked, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return "unknown"
 
 
 def plot_scarcity(rows: pd.DataFrame, path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +29,7 @@ def benchmark(
     shipped: bool = typer.Option(False, "--shipped", help="Lean and wide as they ship, not trained anew."),
     data: Path | None = typer.Option(None, help="Folder of real measurements (default: ../shared/data)."),
     workers: int = typer.Option(2, min=1, help="Processes."),
+    so_far: bool = typer.Option(False, "--so-far", help="Tables of what is done; nothing more is run."),
     as_json: bool = typer.Option(False, "--json", help="Print the tables as JSON."),
 ) -> None:
     """Score every method on held-out flights, with the truth, with injected noise and on real records.
@@ -35,11 +38,13 @@ def benchmark(
     """
     from rich.console import Console
 
+    from pc2dae import benchmark as room
     from pc2dae.benchmark import FULL, QUICK, all_sheets, plan_of
     from pc2dae.benchmark.plan import missing
     from pc2dae.benchmark.real import shared_data
     from pc2dae.benchmark.signals import write_signals
     from pc2dae.benchmark.write import write_tables
+    from pc2dae.report import report_benchmark
 
     names, chosen = (tuple(t.split(",")) if t else () for t in (methods, parts))
     plan = plan_of(QUICK if quick else FULL, methods=names, parts=chosen, flights=flights, seeds=seeds, steps=steps,
@@ -50,18 +55,27 @@ def benchmark(
         told.print(f"'{name}' has no weights in this installation: left out")
     if "real" in plan.parts and folder is None:
         told.print("no real measurements beside the project: table 7 is left out")
-    results = _watched(plan, out, folder, workers)
+    results = room.so_far(plan, out, data=folder) if so_far else _watched(plan, out, folder, workers)
     sheets = all_sheets(results)
-    write_tables(sheets, out, plan, results)
+    write_tables(sheets, out, plan, results, command=_command(out))
     if "simulated" in plan.parts:
         write_signals(plan, out)
+    report_benchmark(out, out / "report.html")
     if as_json:
         typer.echo((out / "tables.json").read_text(encoding="utf-8"))
         return
     for sheet in sheets:
         _shown(sheet)
     typer.echo(f"written: {out}/results.parquet, tables.md, tables.json")
-    typer.echo(f"next: pc2dae report {out} -o {out}/report.html")
+    typer.echo(f"the page: {out}/report.html")
+
+
+def _command(out: Path) -> str:
+    """What was typed, the folders of this machine left out."""
+    words = [word for word in sys.argv[1:] if not word.startswith("--data=")]
+    if "--data" in words:
+        del words[words.index("--data") : words.index("--data") + 2]
+    return shlex.join(["pc2dae", *("DIR" if word == str(out) else word for word in words)])
 
 
 def _shown(sheet: Sheet) -> None:

@@ -35,8 +35,8 @@ LEARNING_RATES = {
     "lean": 1e-2,
     "wide": 3e-3,
     "lstm-ae": 1e-2,
-    "unet": 3e-3,
-    "transformer": 3e-3,
+    "unet": 1e-2,
+    "transformer": 1e-2,
     "cbdae": 3e-3,
     "despawn": 1e-2,
 }
