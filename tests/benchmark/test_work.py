@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pc2dae.benchmark import run
+from pc2dae.benchmark import run, so_far
 from pc2dae.benchmark.plan import Contender
 from pc2dae.benchmark.scoring import COLUMNS
-from pc2dae.benchmark.work import HELD_OUT, RESULTS, Unit, units_of
+from pc2dae.benchmark.work import HELD_OUT, RESULTS, Unit, processor_seconds, units_of
 
 
 def value(table, method, metric, *, noise="flight", dress="plain"):
@@ -52,8 +52,12 @@ def test_a_second_run_does_nothing_again_and_a_lost_piece_is_made_anew(results, 
     pd.testing.assert_frame_equal(again, table)
     unit = next(u for u in units_of(plan, None) if u.contender == Contender("ma5"))
     unit.piece(out).unlink()
+    known = so_far(plan, out)
+    assert ("ma5", "plain") not in set(zip(known.method, known.dress, strict=True))
+    assert len(known) == len(table) - (table.method.eq("ma5") & table.dress.eq("plain")).sum()
     renewed = run(plan, out, workers=0, report=lambda *news: told.append(news))
     assert told == [("ma5 on 5001-1", 9, 9)]
+    assert processor_seconds(out) > 0
     same = [c for c in COLUMNS if c != "inference_ms"]
     pd.testing.assert_frame_equal(renewed[same], table[same])
 

@@ -104,8 +104,9 @@ def _aircraft_sheet(rows: pd.DataFrame, channel: str) -> Sheet:
     for flight in dict.fromkeys(rows["flight"]):
         for noise in dict.fromkeys(rows["noise"]):
             part = rows[(rows["flight"] == flight) & (rows["noise"] == noise)]
+            where = f"(flight\u00a0{flight.split('_')[-1]}, σ\u00a0{noise.split()[1]})"
             for metric in ("mae_improvement", "snr_improvement"):
-                columns.append(f"{METRICS[metric].heading} (flight {flight.split('_')[-1]}, σ {noise.split()[1]})")
+                columns.append(f"{METRICS[metric].heading} {where}")
                 shown.append((metric, per_flight(part, metric, family="gas", channel=channel)))
     cells = [
         [Cell(label(key)), *(Cell(mean_of(values, key), digits=METRICS[m].digits) for m, values in shown)]

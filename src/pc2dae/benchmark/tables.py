@@ -97,7 +97,7 @@ def _injection_sheet(title: str, note: str, figures: dict[tuple[str, str], Figur
     lead = {which: leaders(values, which[1]) if is_true else set() for which, values in figures.items()}
     columns = ["method"]
     for noise, metric in figures:
-        columns.append(f"{METRICS[metric].heading} (σ {noise.split()[1]})")
+        columns.append(f"{METRICS[metric].heading} (σ\u00a0{noise.split()[1]})")
         columns += ["paper"] if _is_published(noise, metric) else []
     rows = []
     for key in order(next(iter(figures.values()))):

@@ -70,9 +70,9 @@ def forest(table: pd.DataFrame) -> Figure | None:
             }
         )
     layout = _LAYOUT | {
-        "margin": {"l": 150, "r": 20, "t": 10, "b": 50},
-        "height": 130 + 22 * len(rows),
-        "legend": {"orientation": "h", "y": -0.11},
+        "margin": {"l": 150, "r": 20, "t": 10, "b": 120},
+        "height": 130 + 24 * len(rows),
+        "legend": {"orientation": "h", "y": -50 / (24 * max(len(rows), 1)), "yanchor": "top"},  # 50 px below the axis
         "xaxis": {"title": {"text": f"{METRICS['snr_improvement'].full}"}, "zeroline": True},
         "yaxis": {"categoryarray": [NAMES.get(method, method) for method in rows], "type": "category"},
     }

@@ -62,7 +62,7 @@ SECTIONS = (
         ("Table 3",),
     ),
     Section(
-        "scarcity",
+        "little-data",
         "With little data",
         "The paper's title: what a network learns from an eighth of a campaign, and what ten would bring.",
         ("Table 5",),
@@ -153,7 +153,7 @@ def tiles(flown: pd.DataFrame) -> list[Tile]:
     best = max(filters, key=lambda k: mean_of(error, k), default=None)
     asked = [("adaptive", "plain"), best, ("clip", "plain"), ("lean", "plain"), ("wide", "plain")]
     known = [key for key in asked if key is not None and np.isfinite(mean_of(error, key))]
-    return [Tile(f"{mean_of(error, k):+.0f} %".replace("-", "−"), f"error less, {label(k)}") for k in known]
+    return [Tile(f"{mean_of(error, k):+.0f} %".replace("-", "−"), f"error less: {label(k)}") for k in known]
 
 
 def _lead(table: pd.DataFrame) -> str:
