@@ -12,6 +12,8 @@ import shutil
 import socket
 import subprocess
 import sys
+import time
+import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -33,11 +35,25 @@ def _serving(data: Path, port: int = 0) -> Iterator[str]:
     try:
         found = re.search(rb"http://[^\s/]+", process.stdout.readline())
         assert found is not None
-        yield found[0].decode()
+        address = found[0].decode()
+        _answers(address)
+        yield address
     finally:
         process.terminate()
         process.wait(20)
         process.stdout.close()
+
+
+def _answers(address: str) -> None:
+    """Wait until the server takes requests."""
+    for _ in range(600):
+        try:
+            urllib.request.urlopen(f"{address}/health", timeout=5).close()
+        except OSError:
+            time.sleep(0.1)
+        else:
+            return
+    pytest.fail(f"{address} does not answer")
 
 
 @contextmanager
@@ -130,6 +146,19 @@ def opened(browser: Any, station: str) -> Iterator[Callable[..., Any]]:
     for context in contexts:
         context.close()
     assert problems == []
+
+
+@pytest.fixture(scope="session")
+def until() -> Callable[[Any, str], None]:
+    """Waits until an expression is true in the page; Playwright's own way needs eval, which the page forbids."""
+
+    def wait(page: Any, expression: str) -> None:
+        end = time.monotonic() + PATIENCE / 1000
+        while not page.evaluate(expression):
+            assert time.monotonic() < end, f"it did not happen: {expression}"
+            page.wait_for_timeout(50)
+
+    return wait
 
 
 @pytest.fixture(scope="session")

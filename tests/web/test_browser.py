@@ -15,6 +15,7 @@ from pc2dae.simulate import plan_campaign, write_campaign
 
 pytestmark = pytest.mark.slow
 Open = Callable[..., Any]
+Until = Callable[[Any, str], None]
 Pixels = Callable[[Any, str, tuple[int, int, int]], int]
 
 ESTIMATE, ESTIMATE_DARK = (0, 114, 178), (86, 180, 233)  # --estimate of the style sheet
@@ -27,9 +28,10 @@ DROP = """(files) => {
   for (const kind of ["dragenter", "dragover", "drop"])
     document.body.dispatchEvent(new DragEvent(kind, { dataTransfer: transfer, bubbles: true, cancelable: true }));
 }"""
-# Begin and end of every drawn panel's time axis [ms].
-RANGES = """() => [...document.querySelectorAll("#panels .plot")].filter((p) => p.data).map((p) =>
-  p._fullLayout.xaxis.range.map((t) => typeof t === "number" ? t : Date.parse(t.replace(" ", "T") + "Z")))"""
+# Begin and end of the time axis [ms] of every panel on the screen.
+RANGES = """() => [...document.querySelectorAll("#panels .plot")]
+  .filter((p) => p.data && p.getBoundingClientRect().top < innerHeight && p.getBoundingClientRect().bottom > 0)
+  .map((p) => p._fullLayout.xaxis.range.map((t) => t.replace ? Date.parse(t.replace(" ", "T") + "Z") : t))"""
 TOO_SMALL = """() => [...document.querySelectorAll("button:not(.link), select, summary, .bar a, .flights a")]
   .filter((e) => e.offsetHeight && e.getBoundingClientRect().height < 44).map((e) => e.id || e.textContent)"""
 NAMELESS = """() => [...document.querySelectorAll("button, select, input:not([hidden]), canvas[tabindex]")]
@@ -39,8 +41,8 @@ REFUSED = "#failure:not([hidden]), #drop-problem:not([hidden])"
 
 def drawn(page: Any) -> None:
     """Wait until the first panel and the track are drawn."""
-    page.wait_for_selector("#panels .plot .scatterlayer path")
-    page.wait_for_selector("#track .scatterlayer path")
+    page.wait_for_selector("#panels .plot .scatterlayer path", state="attached")
+    page.wait_for_selector("#track .scatterlayer path", state="attached")
 
 
 def test_first_start_shows_a_flight_in_every_light(opened: Open, pixels: Pixels, shots: Path) -> None:
@@ -66,10 +68,12 @@ def test_first_start_shows_a_flight_in_every_light(opened: Open, pixels: Pixels,
     assert tablet.evaluate(NAMELESS) == []
 
 
-def test_a_flight_from_drop_to_download(opened: Open, pixels: Pixels, shots: Path, tmp_path: Path) -> None:
+def test_a_flight_from_drop_to_download(
+    opened: Open, until: Until, pixels: Pixels, shots: Path, tmp_path: Path
+) -> None:
     logs = next(iter(write_campaign(plan_campaign(5, flights=1, minutes=5), tmp_path)))
-    odd = tmp_path / "notes.txt"
-    odd.write_text("<img src=x onerror=alert(1)> field notes\n")
+    odd = tmp_path / "notes.csv"
+    odd.write_text("<img src=x onerror=alert(1)>,wind\n1,2\n3,4\n")
     page = opened()
     page.wait_for_selector("#flights li")
     dropped = [*sorted(logs.iterdir()), odd]
@@ -84,7 +88,7 @@ def test_a_flight_from_drop_to_download(opened: Open, pixels: Pixels, shots: Pat
     assert "<img src=x onerror=alert(1)>" in files  # as text, not as an image
     assert page.locator("#intake-tables img").count() == 0
     assert "left out" in page.inner_text("#quality-tables")
-    _switch_method(page)
+    _switch_method(page, until)
     _zoom(page, shots)
     for suffix, text in (("nc", "netCDF"), ("csv", "CSV")):
         page.click("#downloads summary")
@@ -96,15 +100,15 @@ def test_a_flight_from_drop_to_download(opened: Open, pixels: Pixels, shots: Pat
         assert float(np.nanmin(clean["co_a"].values)) >= 0
     page.click("#flights li.is-shown button")
     page.click("#ask-yes")
-    page.wait_for_function("document.querySelectorAll('#flights li').length === 1")
+    until(page, "document.querySelectorAll('#flights li').length === 1")
 
 
-def _switch_method(page: Any) -> None:
+def _switch_method(page: Any, until: Until) -> None:
     """Another filter draws another line and gets a line of scores; another one may stand beside it."""
     before = page.locator("#panels .plot").first.screenshot()
     page.select_option("#method", "savgol")
-    page.wait_for_function("document.querySelector('#tiles').textContent.includes('savgol')")
-    page.wait_for_function("document.querySelectorAll('#scores tbody tr:not(.rule)').length === 2")
+    until(page, "document.querySelector('#tiles').textContent.includes('savgol')")
+    until(page, "document.querySelectorAll('#scores tbody tr:not(.rule)').length === 2")
     assert page.locator("#panels .plot").first.screenshot() != before
     page.select_option("#other", "adaptive")
     page.wait_for_selector("#key .k-other")
@@ -112,30 +116,33 @@ def _switch_method(page: Any) -> None:
 
 def _zoom(page: Any, shots: Path) -> None:
     """Buttons, keys and the mouse move all panels together."""
-    whole = page.evaluate(RANGES)[0]
-    span = whole[1] - whole[0]
-    page.click("#plume-next")
-    page.wait_for_timeout(500)
-    near = page.evaluate(RANGES)
-    assert len(near) >= 2
-    assert all(shown == near[0] for shown in near)
-    assert near[0][1] - near[0][0] < 0.9 * span
+    page.evaluate("document.querySelector('.timeline').scrollIntoView()")
+    page.wait_for_timeout(300)
+    begin, end = page.evaluate(RANGES)[0]
+    span = end - begin
+    page.locator("#plume-next").click()
+    _shows(page, lambda length: length < 0.9 * span)
     page.screenshot(path=shots / "plume.png")
     page.focus("#timeline")
     page.keyboard.press("Home")
     page.keyboard.press("+")
-    page.wait_for_timeout(500)
-    begin, end = page.evaluate(RANGES)[0]
-    assert end - begin == pytest.approx(0.7 * span, rel=0.02)
+    _shows(page, lambda length: length == pytest.approx(0.7 * span, rel=0.02))
     box = page.locator("#panels .plot .nsewdrag").first.bounding_box()
     page.mouse.move(box["x"] + 0.3 * box["width"], box["y"] + 40)
     page.mouse.down()
     page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 60, steps=4)
     page.mouse.up()
-    page.wait_for_timeout(500)
-    zoomed = page.evaluate(RANGES)
-    assert zoomed[0][1] - zoomed[0][0] == pytest.approx(0.2 * 0.7 * span, rel=0.05)
-    assert np.ptp(zoomed, axis=0).max() < 2  # ms
+    _shows(page, lambda length: length == pytest.approx(0.2 * 0.7 * span, rel=0.05))
+
+
+def _shows(page: Any, fits: Callable[[float], bool]) -> None:
+    """Wait until all panels on the screen show the same stretch, of a length that `fits`."""
+    for _ in range(100):
+        page.wait_for_timeout(50)
+        shown = np.array(page.evaluate(RANGES))
+        if len(shown) >= 2 and np.ptp(shown, axis=0).max() < 2 and fits(float(shown[0, 1] - shown[0, 0])):
+            return
+    pytest.fail(f"the panels show {shown.tolist()}")
 
 
 def test_a_bad_file_says_why_in_one_line(opened: Open, shots: Path, tmp_path: Path) -> None:
@@ -168,6 +175,6 @@ def test_a_strange_table_is_mapped_and_its_suite_kept(
     page.get_by_label("Name of Carbon ppb").fill("co")
     page.get_by_label("Zone, if stamps carry none").fill("UTC")
     page.click("#mapping button.primary")
-    page.wait_for_selector("#ready:not([hidden]) #panels [data-channel=co] .scatterlayer path")
+    page.wait_for_selector("#ready:not([hidden]) #panels [data-channel=co] .scatterlayer path", state="attached")
     assert pixels(page, "#panels [data-channel=co] .plot", ESTIMATE) > 200
     assert 'name = "co"' in page.evaluate("fetch('/api/suites/kolibri.toml').then((r) => r.text())")

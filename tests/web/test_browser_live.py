@@ -15,10 +15,10 @@ READY = "document.querySelector('#replay-flight').options.length && document.que
 
 
 def test_live_through_the_death_of_the_broker(
-    opened: Callable[..., Any], pixels: Any, mosquitto: Any, free_port: int, shots: Path, tmp_path: Path
+    opened: Callable[..., Any], until: Any, pixels: Any, mosquitto: Any, free_port: int, shots: Path, tmp_path: Path
 ) -> None:
     page = opened("#/live")
-    page.wait_for_function(READY)
+    until(page, READY)
     page.fill("#broker", f"127.0.0.1:{free_port}")
     with mosquitto(tmp_path, free_port) as broker:
         page.click("#connect-button")
@@ -27,7 +27,7 @@ def test_live_through_the_death_of_the_broker(
         page.wait_for_selector(".live canvas")
         page.fill("[data-channel=co_a] input", "1")
         page.press("[data-channel=co_a] input", "Tab")
-        page.wait_for_function(f"{COUNT} > 20")
+        until(page, f"{COUNT} > 20")
         page.wait_for_selector(".alarm")
         assert "co_a" in page.text_content("#announce")
         page.evaluate("scrollTo(0, 0)")
@@ -40,7 +40,7 @@ def test_live_through_the_death_of_the_broker(
     then = page.evaluate(COUNT)
     with mosquitto(tmp_path, free_port):
         page.wait_for_selector("#live-badge.good")
-        page.wait_for_function(f"{COUNT} > {then} + 20")
+        until(page, f"{COUNT} > {then} + 20")
         assert page.inner_text("#count-lost b") == "0"
         page.reload()
         page.wait_for_selector(".live canvas")

@@ -1,7 +1,7 @@
 // Thresholds per channel, kept on this computer, and alarms that stay until somebody has seen them.
 
 import { $, el, fill } from "./dom.js";
-import { clock, number, units } from "./words.js";
+import { clock, exact, number, units } from "./words.js";
 
 const KEPT = "alarm-limits";
 
@@ -29,7 +29,7 @@ export class Alarms {
       if (known) Object.assign(known, { last: value, peak: Math.max(known.peak, value), until: null });
       else {
         this.active.set(channel.name, { channel, since: time, until: null, peak: value, last: value });
-        this.call(`Alarm: ${channel.name} is above ${number(limit)} ${units(channel.units)}`);
+        this.call(`Alarm: ${channel.name} is above ${exact(limit)} ${units(channel.units)}`);
       }
     } else if (known && known.until === null) known.until = time;
     else return;
@@ -39,7 +39,7 @@ export class Alarms {
   /** A line per alarm; it stays after the value has fallen, until it is acknowledged. */
   draw(parent) {
     const lines = [...this.active.entries()].map(([name, a]) => {
-      const unit = units(a.channel.units), limit = number(this.limit(name));
+      const unit = units(a.channel.units), limit = exact(this.limit(name));
       const words = a.until === null ? `${name} ${number(a.last)} ${unit}, above ${limit} since ${clock(a.since)} UTC` : `${name} was above ${limit} ${unit} from ${clock(a.since)} to ${clock(a.until)} UTC`;
       return el("div", { class: "alarm" }, el("span", { "aria-hidden": "true" }, "⚠"), el("span", {}, `${words}, peak ${number(a.peak)}`),
         el("button", { type: "button", class: "push", onclick: () => { this.active.delete(name); this.draw(parent); this.onChange(name); } }, "Seen"));

@@ -3,7 +3,7 @@
 import { get } from "./api.js";
 import { $, show } from "./dom.js";
 import { showFlight } from "./flight.js";
-import { flightsAtStart, listFlights, markShown } from "./flights.js";
+import { flightsAtStart, isBusy, listFlights, markShown } from "./flights.js";
 import { startLive, stopLive } from "./live.js";
 import { startUpload } from "./upload.js";
 
@@ -29,14 +29,14 @@ async function heartbeat() {
   try {
     const health = await get("/health");
     $("version").textContent = `pc2dae ${health.version}`;
-    if (badge.className !== "badge good") listFlights();
+    if (badge.className !== "badge good" || isBusy()) listFlights();
     badge.className = "badge good";
     badge.textContent = health.queued ? `station ready, ${health.queued} waiting` : "station ready";
   } catch {
     badge.className = "badge bad";
     badge.textContent = "station does not answer";
   }
-  setTimeout(heartbeat, 5000);
+  setTimeout(heartbeat, 4000);
 }
 
 $("theme").addEventListener("click", () => dispatchEvent(new Event("toggle-theme")));

@@ -2,7 +2,7 @@
 
 import { follow, get, post, Problem, query, remove } from "./api.js";
 import { $, el, fill, option, show } from "./dom.js";
-import { listFlights, markShown } from "./flights.js";
+import { markShown, noteState } from "./flights.js";
 import { mappingForm } from "./mapping.js";
 import { Panels } from "./panels.js";
 import { showScores } from "./scores.js";
@@ -33,23 +33,24 @@ export async function showFlight(id) {
     return;
   }
   if (turn !== latest) return;
+  noteState(detail);
   head(detail);
   for (const part of ["work", "failure", "mapping", "ready"]) show($(part), false);
   showIntake(detail);
   if (detail.state === "ready") return showReady(detail, turn);
   if (detail.state === "failed") return showFailed(detail);
   await showWork(detail, turn);
-  if (turn !== latest) return;
-  listFlights();
-  showFlight(id);
+  if (turn === latest) showFlight(id);
 }
 
 function head(detail) {
   $("eyebrow").textContent = detail.gallery ? "simulated, to look around" : detail.suite ? `suite ${detail.suite}` : "flight";
   $("title").textContent = detail.start ? `${detail.name}, ${day(detail.start)}` : detail.name;
-  $("lead").textContent = (detail.lead ?? "").replaceAll(" %", "\u00a0%");
+  say(detail.lead);
   document.title = `${detail.name} · pc2dae`;
 }
+
+const say = (lead) => { $("lead").textContent = (lead ?? "").replaceAll(" %", "\u00a0%"); };
 
 function fail(title, problem) {
   for (const part of ["work", "mapping", "ready", "intake"]) show($(part), false);
@@ -59,8 +60,9 @@ function fail(title, problem) {
 }
 
 function showIntake(detail) {
-  show($("intake"), Boolean(detail.intake));
-  if (detail.intake) fill($("intake-tables"), intakeTables(detail.intake));
+  const tables = detail.intake ? intakeTables(detail.intake).filter(Boolean) : [];
+  show($("intake"), tables.length > 0);
+  fill($("intake-tables"), tables);
 }
 
 async function showWork(detail, turn) {
@@ -89,8 +91,8 @@ function progress(bar, words, job) {
 function showFailed(detail) {
   show($("failure"), true);
   $("failure-title").textContent = detail.error || "This flight could not be read";
-  $("failure-hint").textContent = detail.hint ?? "";
   const columns = detail.intake?.columns ?? [];
+  $("failure-hint").textContent = columns.length ? "Say below what its columns are." : detail.hint ?? "";
   show($("mapping"), columns.length > 0);
   if (columns.length) mappingForm($("mapping"), detail, () => showFlight(detail.id));
 }
@@ -124,6 +126,8 @@ function fillTools() {
     el("li", {}, el("a", { href: query(`/api/flights/${detail.id}/download`, { run: run?.id, format }), download: true }, el("b", {}, name), el("span", {}, words)))));
 }
 
+const titleOf = (run) => methods.find((m) => m.name === run.method)?.title ?? run.method;
+
 const setStrength = (value) => { $("strength").value = value; $("strength-words").textContent = `${Math.round(100 * value)} %`; };
 
 /** Series and plumes of the run, and of the one beside it, for the whole flight. */
@@ -138,7 +142,8 @@ async function load(turn) {
   if (turn !== latest) return;
   Object.assign(state, { layers: [mine, beside], plumes });
   fill($("tiles"), tiles(detail, run, plumes));
-  fill($("key"), keyOf(mine, Boolean(other)));
+  say(run?.lead ?? detail.lead);
+  fill($("key"), keyOf(mine, run && titleOf(run), other && titleOf(other)));
   const encounters = new Map();
   for (const e of plumes.encounters) encounters.set(e.channel, [...(encounters.get(e.channel) ?? []), e]);
   state.channel ??= clearest(plumes) ?? detail.channels[0];

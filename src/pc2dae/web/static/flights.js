@@ -24,6 +24,13 @@ export async function flightsAtStart() {
   return first?.id;
 }
 
+/** What the flight's own page knows may be newer than the list. */
+export function noteState(detail) {
+  if (flights.find((flight) => flight.id === detail.id)?.state !== detail.state) listFlights();
+}
+
+export const isBusy = () => flights.some((flight) => flight.state === "queued" || flight.state === "working");
+
 export function markShown(id) {
   shown = id;
   draw();

@@ -3,7 +3,7 @@
 import { get, post, remove } from "./api.js";
 import { Alarms } from "./alarms.js";
 import { $, el, fill, option, show } from "./dom.js";
-import { listFlights } from "./flights.js";
+import { knownFlights, listFlights } from "./flights.js";
 import { Strip } from "./strip.js";
 import { count, duration, number } from "./words.js";
 
@@ -42,9 +42,11 @@ function open() {
 const STATES = {
   off: ["", () => "Not connected. Connect to the broker your payload sends to, or replay a flight."],
   connecting: ["wait", (l) => `Connecting to ${l.broker} …`],
-  connected: ["good", (l) => (l.replay ? `Replaying ${l.replay.name} at ${l.replay.speed} × the speed it was flown.` : `Connected to ${l.broker}, listening to ${l.topic_in}.`)],
+  connected: ["good", (l) => (l.replay ? `Replaying ${nameOf(l.replay)} at ${l.replay.speed} × the speed it was flown.` : `Connected to ${l.broker}, listening to ${l.topic_in}.`)],
   lost: ["bad", (l) => `The broker ${l.broker} is gone. The station keeps trying; nothing that was sent is lost.`],
 };
+
+const nameOf = (replay) => knownFlights().find((f) => f.id === replay.flight)?.name ?? replay.name;
 
 function lead(kind, words) {
   fill($("live-lead"), el("span", { class: `badge ${kind}`, id: "live-badge" }, kind === "good" ? "live" : kind === "bad" ? "broker lost" : kind === "wait" ? "reconnecting" : "off"), ` ${words}`);
@@ -54,7 +56,7 @@ function takeState(now) {
   live = now;
   const [kind, words] = STATES[now.state] ?? STATES.off;
   lead(kind, words(now));
-  const problem = now.replay?.error || now.error || now.message || "";
+  const problem = now.replay?.error || (now.state === "lost" ? "" : now.error || now.message) || "";
   $("live-problem").textContent = problem;
   show($("live-problem"), Boolean(problem));
   const isOn = now.state !== "off";

@@ -1,7 +1,7 @@
 // One channel live: the value in large type, and a strip of the last minutes drawn by hand, for that is what a tablet can do for hours.
 
 import { colour, el } from "./dom.js";
-import { clock, isNumber, number, units } from "./words.js";
+import { clock, isNumber, number, tick, units } from "./words.js";
 
 const LEFT = 46; // px for the scale
 
@@ -59,7 +59,7 @@ export class Strip {
   frame(g, { width, foot, low, high, from, to, y }) {
     g.font = `12px ${getComputedStyle(document.body).fontFamily}`;
     g.fillStyle = colour("soft"); g.strokeStyle = colour("line"); g.lineWidth = 1;
-    for (const v of ticks(low, high)) { g.textAlign = "right"; g.fillText(number(v, 2), LEFT - 6, y(v) + 4); g.beginPath(); g.moveTo(LEFT, y(v)); g.lineTo(width, y(v)); g.stroke(); }
+    for (const v of roundValues(low, high)) { g.textAlign = "right"; g.fillText(tick(v), LEFT - 6, y(v) + 4); g.beginPath(); g.moveTo(LEFT, y(v)); g.lineTo(width, y(v)); g.stroke(); }
     g.textAlign = "left";
     g.fillText(clock(from), LEFT, foot + 13);
     g.textAlign = "right"; g.fillText(`${clock(to)} UTC`, width, foot + 13); g.textAlign = "left";
@@ -76,7 +76,7 @@ function extent(rows) {
 }
 
 /** Two or three round values. */
-function ticks(low, high) {
+function roundValues(low, high) {
   const rough = (high - low) / 2.5, power = 10 ** Math.floor(Math.log10(rough)), step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= rough);
   const found = [];
   for (let v = Math.ceil(low / step) * step; v <= high; v += step) found.push(Math.abs(v) < step / 1e6 ? 0 : v);

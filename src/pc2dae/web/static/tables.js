@@ -29,14 +29,14 @@ export function tiles(detail, run, plumes) {
 }
 
 /** What the colours of the panels mean; only what is there. */
-export function keyOf(series, hasOther) {
+export function keyOf(series, method, other) {
   const all = Object.values(series.channels), kinds = new Set(all.flatMap((c) => c.flags.map((flag) => flag[2])));
   const entry = (role, words, box) => el("li", {}, el("i", { class: `k-${role}${box ? " box" : ""}` }), words);
   return [
     entry("raw", "as logged"),
-    all.some((c) => c.estimate) && entry("estimate", "estimate"),
+    all.some((c) => c.estimate) && entry("estimate", method ? `estimate: ${method}` : "estimate"),
     all.some((c) => c.high) && entry("band", "90 % interval", true),
-    hasOther && entry("other", "compared with"),
+    other && entry("other", `beside it: ${other}`),
     all.some((c) => c.truth) && entry("truth", "truth (simulated)"),
     entry("plume", "plume encounter"),
     ...[1, 2, 3, 4].filter((kind) => kinds.has(kind)).map((kind) => entry(`flag${kind}`, KINDS[kind], true)),

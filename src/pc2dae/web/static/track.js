@@ -35,7 +35,7 @@ export class Track {
     const path = { type: "scatter", mode: "lines", x: east, y: north, hoverinfo: "skip", line: { color: colour("path"), width: 1.5 } };
     const here = { type: "scatter", mode: "markers", x: [null], y: [null], hoverinfo: "skip", marker: { size: 16, color: "rgba(0,0,0,0)", line: { color: colour("truth"), width: 3 } } };
     const layout = { ...paper(), margin: { l: 46, r: 6, t: 8, b: 38 }, hovermode: "closest", dragmode: "pan",
-      xaxis: { ...axis(), title: { text: "east [m]" }, zeroline: false, constrain: "domain" }, yaxis: { ...axis(), title: { text: "north [m]" }, scaleanchor: "x", zeroline: false, constrain: "domain" } };
+      xaxis: { ...axis(), title: { text: "east [m]" }, zeroline: false, constrain: "domain", automargin: true }, yaxis: { ...axis(), title: { text: "north [m]" }, scaleanchor: "x", zeroline: false, constrain: "domain", automargin: true } };
     Plotly.react($("track"), [path, dots, here], layout, CONFIG);
   }
 

@@ -56,6 +56,12 @@ async function walk(entry, found) {
 
 const complain = (words) => { $("drop-problem").textContent = words; show($("drop-problem"), Boolean(words)); };
 
+/** A folder or a single file has a name; files dropped together are told apart by when that was. */
+function nameOf(files) {
+  if (files.length === 1 || files[0].path.includes("/")) return "";
+  return `${files.length} files dropped at ${new Date().toTimeString().slice(0, 5)}`;
+}
+
 async function send(files) {
   complain("");
   if (!files.length) return complain("There was no file in it.");
@@ -67,7 +73,7 @@ async function send(files) {
   $("sent-words").textContent = `Sending ${name}`;
   show($("sending"), true);
   try {
-    const answer = await upload(files, { suite: $("suite").value, zone: $("zone").value.trim() }, (share) => { $("sent").value = share; });
+    const answer = await upload(files, { suite: $("suite").value, zone: $("zone").value.trim(), name: nameOf(files) }, (share) => { $("sent").value = share; });
     await listFlights();
     location.hash = `#/flight/${answer.flight.id ?? answer.flight}`;
   } catch (problem) {

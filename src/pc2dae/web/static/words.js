@@ -28,6 +28,12 @@ export const signed = (value) => (isNumber(value) ? (value < 0 ? "−" : "+") + 
 export const count = (value) => (isNumber(value) ? grouped(String(Math.round(value))) : "–");
 export const decimal = (value, places = 1) => (isNumber(value) ? fixed(value, Math.abs(value) >= 100 ? 0 : places).replace(/^−(0(\.0+)?)$/, "$1") : "–");
 
+/** A number as somebody typed it. */
+export const exact = (value) => grouped(String(value)).replace("-", "−");
+
+/** A round number on a scale: 50k for 50000. */
+export const tick = (value) => (Math.abs(value) >= 10_000 ? `${exact(Number((value / 1000).toPrecision(4)))}k` : exact(Number(value.toPrecision(4))));
+
 /** ng m⁻³ for "ng m-3". */
 export function units(text) {
   return String(text ?? "").split(" ").map((part) => {
