@@ -26,7 +26,12 @@ class ClusterError(Pc2daeError):
 
 @contextmanager
 def connected(
-    *, workers: int = 2, scheduler: str | None = None, memory: str = "auto", dashboard: bool = False
+    *,
+    workers: int = 2,
+    scheduler: str | None = None,
+    memory: str = "auto",
+    dashboard: bool = False,
+    timeout_s: float = 20.0,
 ) -> Iterator[Client]:
     """A client of `scheduler`, or of a local cluster of so many workers: processes of one thread, on loopback.
 
@@ -36,7 +41,7 @@ def connected(
 
     if scheduler is not None:
         try:
-            client = Client(scheduler, timeout="20s", set_as_default=False)
+            client = Client(scheduler, timeout=timeout_s, set_as_default=False)
         except (OSError, ValueError, TimeoutError) as error:
             raise ClusterError(f"no scheduler answers at {scheduler} ({_first_line(error)})",
                                hint="start one with `dask scheduler`, or use --workers") from None  # fmt: skip
