@@ -54,43 +54,46 @@ class AdaptiveDenoiser:
             zero: Array
             if self.profile == "live":
                 zero = bound
-                above = values - zero[:, None]
                 sigma, lag1 = trailing_noise(values, seen, prior)
-                usable = live_sigma(sigma, above, seen)
+                usable = live_sigma(sigma, values - zero[:, None], seen)
             else:
                 noise = noise_level(values, seen)
                 zero = _clean_air(values, seen, noise.sigma, bound)
-                above = values - zero[:, None]
-                sigma, lag1 = (
-                    np.repeat(level[:, None], values.shape[1], axis=1) for level in (noise.sigma, noise.lag1)
-                )
-                usable = _usable(sigma, above, seen)
-            unbounded, spread = self._run(above, seen, usable, np.nan_to_num(lag1))
-            unbounded = unbounded + zero[:, None]
+                guess = _guessed(noise.sigma, values, seen, zero)
+                usable, lag1 = (np.broadcast_to(level[:, None], values.shape) for level in (guess, noise.lag1))
+            unbounded, spread = self._run(values, seen, zero, usable, lag1)
             return Estimate(np.maximum(unbounded, bound[:, None]), unbounded, spread)
 
         return job
 
-    def _run(self, above: Array, seen: Mask, sigma: Array, lag1: Array) -> tuple[Array, Array]:
-        """Estimate and uncertainty, piece by piece with overlap; beyond the ends of the record nothing was observed."""
-        length = above.shape[1]
-        sides = ((0, 0), (self.look_back, self.look_ahead))
-        around = [np.pad(x, sides, mode="edge") for x in (above, sigma, lag1)]
-        padded = [around[0], np.pad(seen, sides), *around[1:]]
-        unbounded, spread = np.empty(above.shape), np.empty(above.shape)
-        zero = np.zeros((1, len(above), 1), np.float32)  # bounds are taken off in double precision
+    def _run(self, values: Array, seen: Mask, zero: Array, sigma: Array, lag1: Array) -> tuple[Array, Array]:
+        """Estimate and uncertainty, piece by piece with overlap; beyond the ends of the record nothing was observed.
+
+        Beside what goes in and comes out, memory is that of one piece, however long the record.
+        """
+        length = values.shape[1]
+        unbounded, spread = np.empty(values.shape), np.empty(values.shape)
+        no_bound = np.zeros((1, len(values), 1), np.float32)  # bounds are taken off in double precision
         for start in range(0, length, PIECE):
             stop = min(start + PIECE, length)
-            part = slice(start, stop + self.look_back + self.look_ahead)
+            index = np.arange(start - self.look_back, stop + self.look_ahead)
+            at = index.clip(0, length - 1)
+            above, here = values[:, at] - zero[:, None], seen[:, at]
+            level = np.maximum(sigma[:, at], _smallest(above, here))
+            inside = (index >= 0) & (index < length)
             with np.errstate(over="ignore", invalid="ignore"):  # beyond float32 is infinite, which the graph masks
-                inputs = [np.ascontiguousarray(x[None, :, part], dtype=np.float32) for x in padded]
+                parts = (above, here & inside, level, np.nan_to_num(lag1[:, at]))
+                inputs = [np.ascontiguousarray(x[None], dtype=np.float32) for x in parts]
             given = slice(self.look_back, self.look_back + stop - start)
-            _, moved, sd = self.network(*inputs, zero)
-            unbounded[:, start:stop], spread[:, start:stop] = moved[0, :, given], sd[0, :, given]
+            _, moved, sd = self.network(*inputs, no_bound)
+            unbounded[:, start:stop] = moved[0, :, given] + zero[:, None]
+            spread[:, start:stop] = sd[0, :, given]
             if self.progress is not None:
                 self.progress(stop, length)
-        nothing = ~near(seen, self.reach, min(self.reach, self.look_ahead))
-        return np.where(nothing, np.nan, unbounded), np.where(nothing, np.nan, spread)
+        for row, ok in enumerate(seen):
+            nothing = ~near(ok[None], self.reach, min(self.reach, self.look_ahead))[0]
+            unbounded[row, nothing] = spread[row, nothing] = np.nan
+        return unbounded, spread
 
 
 def adaptive_of(data: bytes, facts: Facts, *, name: str, profile: str = "flight") -> AdaptiveDenoiser:
@@ -112,7 +115,7 @@ def near(seen: Mask, before: int, after: int) -> Mask:
 
 
 def live_sigma(sigma: Array, above: Array, seen: Mask) -> Array:
-    """A noise level for every sample as `_usable` gives one, but from nothing later than the sample itself."""
+    """A noise level for every sample, guessed where unknown from nothing later than the sample itself."""
     usable = np.array(sigma, dtype=np.float64)
     for row, t in zip(*np.nonzero(~(np.isfinite(usable) & (usable > 0))), strict=True):
         recent = slice(max(t + 1 - TRAILING_WINDOW, 0), t + 1)
@@ -138,13 +141,15 @@ def _clean_air(values: Array, seen: Mask, sigma: Array, bound: Array) -> Array:
     return level
 
 
-def _usable(sigma: Array, above: Array, seen: Mask) -> Array:
-    """A noise level for every sample: not so small that float32 cannot tell samples apart, guessed where unknown."""
-    size = np.where(seen, np.abs(above), np.nan)
-    typical = np.array([np.median(row[ok]) if ok.any() else 1.0 for row, ok in zip(size, seen, strict=True)])[:, None]
-    guess = np.where(np.isfinite(sigma) & (sigma > 0), sigma, 0.01 * typical + 1e-12)
-    return np.maximum(guess, _smallest(above, seen))
+def _guessed(sigma: Array, values: Array, seen: Mask, zero: Array) -> Array:
+    """Each channel's noise level, guessed from how large its values are where it is not known."""
+    level = np.array(sigma, dtype=np.float64)
+    for row in np.flatnonzero(~(np.isfinite(level) & (level > 0))):
+        size = np.abs(values[row, seen[row]] - zero[row])
+        level[row] = 0.01 * (float(np.median(size)) if len(size) else 1.0) + 1e-12
+    return level
 
 
 def _smallest(above: Array, seen: Mask) -> Array:
+    """The least level at which float32 can still tell samples apart."""
     return np.asarray(1e-6 * np.where(seen & np.isfinite(above), np.abs(above), 0.0))

@@ -21,6 +21,8 @@ def arrays_of(flight: xr.Dataset, suite: Suite) -> tuple[Array, Array, Mask]:
 
 def blend(estimate: Estimate, values: Array, valid: Mask, *, noise: Array, strength: float) -> Estimate:
     """strength · estimate + (1 − strength) · raw where something was observed; noise [of raw] is (channel, 1)."""
+    if strength == 1.0:
+        return estimate
     share = np.where(valid, strength, 1.0)
     raw = np.where(valid, values, 0.0)
     value, unbounded = (share * x + (1 - share) * raw for x in (estimate.value, estimate.unbounded))
