@@ -1,11 +1,15 @@
 import json
+from io import StringIO
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 from pc2dae.cli import app
+from pc2dae.cli.evaluate import _show
 from pc2dae.flight.schema import new_flight
 from pc2dae.flight.store import write_flight
 from pc2dae.pipeline import denoise
@@ -41,6 +45,12 @@ def test_evaluate_shows_the_yardsticks_and_gives_json(clean: Path) -> None:
     rows = json.loads(CliRunner().invoke(app, ["evaluate", str(clean), "--json"]).stdout)
     assert {"method", "channel", "family", "metric", "value"} == set(rows[0])
     assert {row["method"] for row in rows} == {"ma5", "raw", "clip", "constant"}
+
+
+def test_units_in_brackets_are_shown_not_taken_for_markup() -> None:
+    console = Console(file=StringIO(), width=100)
+    _show(console, pd.DataFrame({"gas": [0.5]}, index=["edge_error"]), ["gas"], title="ma5")
+    assert "plume edge off [s]" in console.file.getvalue()
 
 
 def test_plumes_shows_ratios_and_gives_json(clean: Path) -> None:

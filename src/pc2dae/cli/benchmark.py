@@ -25,7 +25,7 @@ def benchmark(
     parts: str | None = typer.Option(None, help="Comma-separated: simulated, scarcity, ablation, real."),
     flights: int | None = typer.Option(None, min=1, help="Held-out simulated flights (20; quick: 5)."),
     seeds: int | None = typer.Option(None, min=1, help="Training seeds (3; quick: 1)."),
-    steps: int | None = typer.Option(None, min=1, help="Training steps (each network's own; quick: 150)."),
+    steps: int | None = typer.Option(None, min=1, help="Training steps of every network (300; quick: 150)."),
     shipped: bool = typer.Option(False, "--shipped", help="Lean and wide as they ship, not trained anew."),
     data: Path | None = typer.Option(None, help="Folder of real measurements (default: ../shared/data)."),
     workers: int = typer.Option(2, min=1, help="Processes."),

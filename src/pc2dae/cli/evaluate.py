@@ -61,6 +61,7 @@ def _methods(console: Console, scores: pd.DataFrame) -> None:
 
 def _show(console: Console, table: pd.DataFrame, columns: list[str], *, title: str) -> None:
     from rich.box import SIMPLE_HEAD
+    from rich.markup import escape
     from rich.table import Table
 
     from pc2dae.metrics.words import METRICS
@@ -72,7 +73,6 @@ def _show(console: Console, table: pd.DataFrame, columns: list[str], *, title: s
     for metric, known in METRICS.items():
         if metric in table.index:
             row = table.loc[metric]
-            shown.add_row(
-                known.full, *("" if row.get(c) is None or row[c] != row[c] else f"{row[c]:.2f}" for c in columns)
-            )
+            cells = ("" if row.get(c) is None or row[c] != row[c] else f"{row[c]:.2f}" for c in columns)
+            shown.add_row(escape(known.full), *cells)  # as markup, [s] would strike out what follows
     console.print(shown)

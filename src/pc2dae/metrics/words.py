@@ -33,7 +33,7 @@ METRICS: dict[str, Words] = {
     "smoothness": Words("smoothness", "%", "smooth", 1, "high"),
     "hf_reduction": Words("fast power removed", "%", "HF", 1, "high"),
     "negatives": Words("negative values", "%", "neg.", 1, "low"),
-    "mean_10s_change": Words("10-s means moved, in σ of the mean", "σ", "10-s means", 2, 1.0),
+    "mean_10s_change": Words("10-s means moved", "σ of the mean", "10-s means", 2, 1.0),
     "pair_agreement": Words("against the duplicate sensor, after/before", "", "pair", 3, "low"),
     "leakage": Words("leakage into other channels", "σ", "leak", 2, "low"),
     "encounters": Words("plume encounters per channel", "", "plumes", 1, "high"),
