@@ -2,11 +2,30 @@
 
 from pc2dae.metrics.words import METRICS, Words
 
-SCIENCE_4 = (
-    "smoothness hf_reduction negatives pair_agreement mean_10s_change mae_improvement snr_improvement peak_bias missed "
-    "false edge_error excess_error ratio_error background_bias coverage_90 coverage_90_plume coverage_90_background "
-    "width_90 crps leakage ambient_error encounters"
-).split()
+SCIENCE_4 = [
+    "smoothness",
+    "hf_reduction",
+    "negatives",
+    "pair_agreement",
+    "mean_10s_change",
+    "mae_improvement",
+    "snr_improvement",
+    "peak_bias",
+    "missed",
+    "false",
+    "edge_error",
+    "excess_error",
+    "ratio_error",
+    "background_bias",
+    "coverage_90",
+    "coverage_90_plume",
+    "coverage_90_background",
+    "width_90",
+    "crps",
+    "leakage",
+    "ambient_error",
+    "encounters",
+]
 
 
 def test_every_metric_has_words() -> None:

@@ -45,7 +45,7 @@ def test_the_page_of_a_folder(tmp_path: Path) -> None:
     assert "4 methods, counting each dress, on 6 held-out simulated flights" in body
     assert 'id="radar"' in body
     assert 'id="forest"' in body
-    assert "<b>+31 %</b><span>error less, tv, clipped</span>" in body
+    assert "<b>+31 %</b><span>error less: tv, clipped</span>" in body
     assert '<td class=" best">11.0 [11.0, 11.0]</td>' in body  # paired with lean, the interval excludes 0
     assert '<td class=" soft">67.3</td>' in body  # what the paper has for lean
     assert "Real records" not in body  # nothing was run on any
