@@ -24,6 +24,7 @@ from pc2dae.cli import stream as _stream  # noqa: F401
 from pc2dae.cli import replay as _replay  # noqa: F401
 from pc2dae.cli import serve as _serve  # noqa: F401
 from pc2dae.cli import archive as _archive  # noqa: F401
+from pc2dae.cli import archive_train as _archive_train  # noqa: F401
 
 # isort: on
 from pc2dae.cli.app import app

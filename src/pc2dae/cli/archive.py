@@ -13,7 +13,6 @@ from pc2dae.cli.app import app
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import pandas as pd
     from rich.progress import Progress
 
 archive = typer.Typer(
@@ -61,7 +60,7 @@ def denoise(
         try:
             if todo:
                 with (
-                    _progress("starting workers", len(todo)) as (progress, task),
+                    flight_progress("starting workers", len(todo)) as (progress, task),
                     connected(workers=workers, scheduler=scheduler, memory=memory, dashboard=dashboard) as client,
                 ):
                     progress.update(task, description="denoising flights")
@@ -120,7 +119,7 @@ def verify(
     from pc2dae.archive.place import open_archive
     from pc2dae.archive.verify import verify as find
 
-    with _progress("hashing flights", None) as (progress, task):
+    with flight_progress("hashing flights", None) as (progress, task):
         findings, whole = find(
             open_archive(target), report=lambda n, total: progress.update(task, completed=n, total=total)
         )
@@ -158,94 +157,8 @@ def summary(
     typer.echo(f"written: {out}")
 
 
-@archive.command()
-def train(
-    source: Path = typer.Argument(..., metavar="SRC", help="Flights, as `archive denoise` takes them."),
-    out: Path = typer.Option(..., "-o", "--out", metavar="DIR", help="Models, scores and summary; resumable."),
-    variant: list[str] = typer.Option(["lean"], help="As `pc2dae train` takes it; repeat it."),
-    folds: int = typer.Option(5, min=2, help="Parts the flights are divided into; each is left out once."),
-    seeds: int = typer.Option(1, min=1, help="Trainings of each variant and fold."),
-    objective: str = typer.Option("paper", help="paper, blindspot, or truth (simulated flights)."),
-    steps: int | None = typer.Option(None, min=1, help="Longest run of each training."),
-    suite: str | None = typer.Option(None, help="Suite of plain CSVs: a TOML file or a preset."),
-    zone: str | None = typer.Option(None, help='Time zone of stamps that carry none: "UTC", "-05:00".'),
-    workers: int = WORKERS,
-    scheduler: str | None = SCHEDULER,
-    memory: str = MEMORY,
-) -> None:
-    """Cross-validate by flight: variants × seeds × folds on the cluster, a model per fold and one table of scores.
-
-    Example: pc2dae archive train campaign -o trials --variant lean --variant wide --folds 5 --seeds 3
-    """
-    import pandas as pd
-
-    import pc2dae.archive.validation as cross
-    from pc2dae.archive.cluster import connected
-    from pc2dae.archive.sources import find_sources
-    from pc2dae.atomic import replacing
-    from pc2dae.suite import load_suite
-
-    payload = None if suite is None else load_suite(suite)
-    sources = {s.name: s for s in find_sources(source.resolve(), suite=payload, leave_out=out)}
-    trials = cross.trials_of(variant, seeds=seeds, folds=folds)
-    cross.folds_of(list(sources), folds)  # too many are refused before any work
-    files: dict[str, Path] = {}
-    tables: list[pd.DataFrame] = []
-    failures = 0
-    with (
-        _progress("reading flights", len(sources)) as (progress, task),
-        connected(workers=workers, scheduler=scheduler, memory=memory) as client,
-    ):
-
-        def told(name: str, line: str) -> int:
-            progress.console.print(f"{name}: {line}", highlight=False)
-            return 1
-
-        for name, ready in cross.make_ready(list(sources.values()), out.resolve(), client, suite=payload, zone=zone):
-            progress.advance(task)
-            if isinstance(ready, Path):
-                files[name] = ready
-            else:
-                failures += told(name, ready)
-        truths = {name: truth for name in files if (truth := cross.truth_of(sources[name])) is not None}
-        terms = cross.Terms(out.resolve(), files, truths, cross.folds_of(list(files), folds), objective, steps)
-        progress.reset(task, total=len(trials), description="training")
-        for name, scores in cross.validate(trials, terms, client):
-            progress.advance(task)
-            if isinstance(scores, pd.DataFrame):
-                tables.append(scores)
-            else:
-                failures += told(name, scores)
-    if tables:
-        found = pd.concat(tables, ignore_index=True).sort_values([*cross.KEYS, "family", "channel", "metric"])
-        summed = cross.summarise(found)
-        with replacing(out / "scores.parquet") as temporary:
-            found.to_parquet(temporary, index=False)
-        with replacing(out / "summary.csv") as temporary:
-            summed.to_csv(temporary, index=False, float_format="%.6g")
-        _show_summary(summed)
-    typer.echo(f"{len(tables)} of {len(trials)} models on {len(files)} flights, {folds} folds: {out}/summary.csv")
-    if failures:
-        raise typer.Exit(1)
-
-
-def _show_summary(summed: pd.DataFrame) -> None:
-    """Means over held-out flights, families first, then their mean."""
-    from rich.console import Console
-    from rich.table import Table
-
-    wide = summed.pivot(index=["variant", "family"], columns="metric", values="mean")
-    shown = ("mae_improvement", "snr_improvement", "negatives", "smoothness", "hf_reduction")
-    metrics = [name for name in shown if name in wide.columns]
-    table = Table("variant", "family", *metrics, title="mean over held-out flights", title_justify="left")
-    for (name, family), row in wide.iterrows():
-        if family != "ratio":
-            table.add_row(str(name), str(family), *(f"{row[m]:.2f}" if row[m] == row[m] else "" for m in metrics))
-    Console().print(table)
-
-
 @contextmanager
-def _progress(description: str, total: int | None) -> Iterator[tuple[Progress, Any]]:
+def flight_progress(description: str, total: int | None) -> Iterator[tuple[Progress, Any]]:
     """A bar with flights done and time left, on stderr."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn

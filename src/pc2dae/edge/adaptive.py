@@ -52,6 +52,8 @@ class AdaptiveDenoiser:
         def job(values: Array, environment: Array, valid: Mask) -> Estimate:
             seen = valid & np.isfinite(values)
             zero: Array
+            usable: Array
+            lag1: Array
             if self.profile == "live":
                 zero = bound
                 sigma, lag1 = trailing_noise(values, seen, prior)
