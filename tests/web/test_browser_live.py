@@ -11,7 +11,8 @@ import pytest
 pytestmark = pytest.mark.slow
 ESTIMATE = (0, 114, 178)  # --estimate of the style sheet
 COUNT = "Number(document.querySelector('#count-estimates b')?.textContent.replace(/\\D/g, '') || 0)"
-READY = "document.querySelector('#replay-flight').options.length && document.querySelector('#broker').value"
+READY = """document.querySelector("#broker").value && [...document.querySelector("#replay-flight").options]
+  .some((o) => o.text === "A simulated flight")"""
 
 
 def test_live_through_the_death_of_the_broker(
@@ -23,6 +24,7 @@ def test_live_through_the_death_of_the_broker(
     with mosquitto(tmp_path, free_port) as broker:
         page.click("#connect-button")
         page.wait_for_selector("#live-badge.good")
+        page.select_option("#replay-flight", label="A simulated flight")
         page.click("#replay-button")
         page.wait_for_selector(".live canvas")
         page.fill("[data-channel=co_a] input", "1")

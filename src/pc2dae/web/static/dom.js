@@ -17,8 +17,14 @@ export const fill = (parent, ...children) => parent.replaceChildren(...children.
 
 export const show = (element, is) => { element.hidden = !is; };
 
-/** A colour of the style sheet by its role. */
-export const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
+const colours = new Map();
+addEventListener("theme", () => colours.clear());
+
+/** A colour of the style sheet by its role; asked for often while drawing, so remembered. */
+export function colour(name) {
+  if (!colours.has(name)) colours.set(name, getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim());
+  return colours.get(name);
+}
 
 export function option(value, text, more = {}) {
   return el("option", { value, ...more }, text);

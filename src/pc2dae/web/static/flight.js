@@ -150,7 +150,7 @@ async function load(turn) {
   fill($("plume-tables"), plumeTables(plumes, goToPlume));
   fill($("quality-tables"), qualityTables(detail, run));
   nameStep(-1);
-  await panels.set({ layers: state.layers, encounters, range: state.range, run });
+  panels.set({ layers: state.layers, encounters, range: state.range, run });
   refineSoon();
   drawTrackAndStrip();
   showScores($("scores"), detail, methods, run, runMethod);
@@ -182,7 +182,7 @@ function drawTrackAndStrip() {
 /** Show a stretch of time everywhere; null is the whole flight. */
 function setRange(range) {
   if (!state) return;
-  state.range = range ?? state.span.slice();
+  state.range = range ? timeline.within(range) : state.span.slice();
   if (!range) nameStep(-1);
   timeline.setRange(state.range);
   panels.setRange(state.range);
@@ -201,11 +201,11 @@ async function refine() {
   const { detail, run, other, layers, range, span, channel } = state;
   track.draw(channel, layers[0], range);
   const isWhole = range[0] <= span[0] && range[1] >= span[1];
-  const missing = panels.visible.filter((name) => !panels.fine?.[0].channels[name]);
-  if (isWhole || !layers[0].thinned || !missing.length) return;
+  if (isWhole || !layers[0].thinned || panels.isFine) return;
   asked?.abort();
   asked = new AbortController();
-  const wanted = { channels: panels.visible.join(","), from: Math.floor(range[0]), to: Math.ceil(range[1]), points: POINTS };
+  const length = range[1] - range[0];
+  const wanted = { channels: panels.visible.join(","), from: Math.floor(range[0] - length / 4), to: Math.ceil(range[1] + length / 4), points: POINTS }; // a little more, for panning
   const path = `/api/flights/${detail.id}/series`;
   try {
     const fine = await Promise.all([run, other].map((r, i) => (i === 1 && !other ? null : get(query(path, { ...wanted, run: r?.id }), asked.signal))));

@@ -19,7 +19,13 @@ export function startLive() {
   document.title = "Live · pc2dae";
   open();
   ticking = setInterval(tick, 1000);
-  listFlights().then((flights) => fill($("replay-flight"), flights.filter((f) => f.state === "ready").map((f) => option(f.id, f.name))));
+  listFlights().then(offerFlights);
+}
+
+/** Flights that can be replayed; one that was just read joins them. */
+function offerFlights() {
+  const ready = knownFlights().filter((f) => f.state === "ready"), offered = [...$("replay-flight").options].map((o) => o.value);
+  if (ready.map((f) => f.id).join() !== offered.join()) fill($("replay-flight"), ready.map((f) => option(f.id, f.name)));
 }
 
 export function stopLive() {
@@ -69,11 +75,12 @@ function takeState(now) {
   $("replay-button").textContent = runs ? `Stop (${Math.round((100 * now.replay.sent) / Math.max(now.replay.of, 1))} %)` : "Replay";
   for (const id of ["replay-flight", "replay-speed"]) $(id).disabled = runs;
   tick();
-  if (now.channels?.length && now.channels.some((c) => !strips.has(c.name))) build(now.channels);
+  if (now.channels?.length && namesOf(now.channels) !== namesOf([...strips.values()].map((s) => s.channel))) build(now.channels);
   show($("live-window").closest(".row"), strips.size > 0);
   if (!strips.size) fill($("live-panels"), el("div", { class: "empty" }, el("p", {}, "Nothing to show yet."), el("p", {}, "Replay the gallery flight to see how it looks in the air.")));
 }
 
+const namesOf = (channels) => channels.map((c) => c.name).join();
 const isReplaying = () => Boolean(live?.replay) && !["done", "failed", "stopped"].includes(live.replay.state);
 
 function build(channels) {
@@ -114,6 +121,7 @@ function drawSoon() {
 }
 
 function tick() {
+  offerFlights();
   if (!live) return;
   const c = live.counters ?? {}, age = heardAt ? (performance.now() - heardAt) / 1000 : null;
   const isSilent = live.state !== "off" && age !== null && age * 1000 > SILENT_MS;

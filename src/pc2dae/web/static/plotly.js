@@ -17,8 +17,6 @@ export function plotly() {
 
 export const CONFIG = { displaylogo: false, responsive: true, displayModeBar: false, doubleClick: false };
 
-export const isTouch = () => matchMedia("(pointer: coarse)").matches;
-
 export const axis = () => ({ gridcolor: colour("line"), linecolor: colour("line"), zerolinecolor: colour("line"), tickfont: { color: colour("soft") } });
 
 export const paper = () => ({

@@ -1,6 +1,7 @@
 // The whole flight on one strip, with the stretch that all panels show: drag it, pull its ends, use the keys.
 
 import { colour } from "./dom.js";
+import { cleared, line } from "./draw.js";
 import { clock, duration } from "./words.js";
 
 const SHORTEST_MS = 10_000;
@@ -8,7 +9,7 @@ const GRIP = 22; // px around an end that a finger may miss by
 
 export class Timeline {
   constructor(canvas, words, onRange) {
-    Object.assign(this, { canvas, words, onRange, span: null, range: null, line: null, plumes: [] });
+    Object.assign(this, { canvas, words, onRange, span: null, range: null, curve: null, plumes: [] });
     canvas.addEventListener("pointerdown", (e) => this.grab(e));
     canvas.addEventListener("pointermove", (e) => this.move(e));
     for (const end of ["pointerup", "pointercancel"]) canvas.addEventListener(end, () => { this.held = null; });
@@ -19,7 +20,7 @@ export class Timeline {
   }
 
   set({ span, range, time, values, plumes }) {
-    Object.assign(this, { span, range, line: { time, values }, plumes });
+    Object.assign(this, { span, range, curve: { time, values }, plumes });
     this.draw();
   }
 
@@ -69,20 +70,14 @@ export class Timeline {
   }
 
   draw() {
-    const { canvas, span, range, line } = this;
+    const { canvas, span, range, curve } = this;
     if (!span || !canvas.clientWidth) return;
-    const width = canvas.clientWidth, height = canvas.clientHeight, scale = devicePixelRatio || 1;
-    canvas.width = width * scale; canvas.height = height * scale;
-    const g = canvas.getContext("2d");
-    g.scale(scale, scale);
+    const [g, width, height] = cleared(canvas);
     g.fillStyle = colour("plume");
     for (const [from, to] of this.plumes) g.fillRect(this.x(from), 2, Math.max(this.x(to) - this.x(from), 2), 5);
-    const known = line.values.filter((v) => v !== null);
+    const known = curve.values.filter((v) => v !== null);
     const low = Math.min(...known), high = Math.max(...known), y = (v) => height - 5 - ((v - low) / (high - low || 1)) * (height - 18);
-    g.strokeStyle = colour("estimate"); g.lineWidth = 1.4; g.beginPath();
-    let isDown = false;
-    line.values.forEach((v, i) => { if (v === null) isDown = false; else { g[isDown ? "lineTo" : "moveTo"](this.x(line.time[i]), y(v)); isDown = true; } });
-    g.stroke();
+    line(g, curve.time.map((t) => this.x(t)), curve.values.map((v) => (v === null ? null : y(v))), { stroke: colour("estimate"), width: 1.4 });
     const [a, b] = range.map((ms) => this.x(ms));
     g.globalAlpha = 0.72; g.fillStyle = colour("ground");
     g.fillRect(0, 0, a, height); g.fillRect(b, 0, width - b, height);

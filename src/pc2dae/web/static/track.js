@@ -4,13 +4,11 @@ import { $, colour } from "./dom.js";
 import { axis, CONFIG, paper, plain, plotly } from "./plotly.js";
 import { clock, number, units } from "./words.js";
 
-const MOST = 1500; // dots: more cannot be told apart
+const MOST = 1000; // dots: more cannot be told apart
 
 export class Track {
   set(track) {
-    const step = track ? Math.ceil(track.time.length / MOST) : 1;
-    const thin = (values) => values.filter((_, i) => i % step === 0);
-    this.track = track && { time: thin(track.time), east: thin(track.east), north: thin(track.north), altitude: thin(track.altitude ?? []) };
+    this.track = track;
     $("grid").classList.toggle("no-track", !track);
     $("track-side").hidden = !track;
   }
@@ -19,9 +17,10 @@ export class Track {
   async draw(channel, series, range) {
     if (!this.track || !channel || !series.channels[channel.name]) return;
     const Plotly = await plotly();
-    const { time, east, north, altitude } = this.track, mine = series.channels[channel.name];
+    const { time, east, north, altitude = [] } = this.track, mine = series.channels[channel.name];
     const values = at(series.time, mine.estimate ?? mine.raw, time);
-    const shown = time.map((t, i) => i).filter((i) => time[i] >= range[0] && time[i] <= range[1] && east[i] !== null)
+    const within = [...time.keys()].filter((i) => time[i] >= range[0] && time[i] <= range[1] && east[i] !== null);
+    const shown = within.filter((_, n) => n % Math.ceil(within.length / MOST) === 0)
       .sort((a, b) => (values[a] ?? -Infinity) - (values[b] ?? -Infinity)); // clean air flown later must not hide a plume
     const pick = (list) => shown.map((i) => list[i] ?? null);
     const sorted = values.filter((v) => v !== null).sort((a, b) => a - b);
@@ -33,18 +32,19 @@ export class Track {
         colorbar: { thickness: 10, len: 0.9, x: 1, outlinewidth: 0, tickformat: "~s", title: { text: plain(units(channel.units)), side: "right" } } },
     };
     const path = { type: "scatter", mode: "lines", x: east, y: north, hoverinfo: "skip", line: { color: colour("path"), width: 1.5 } };
-    const here = { type: "scatter", mode: "markers", x: [null], y: [null], hoverinfo: "skip", marker: { size: 16, color: "rgba(0,0,0,0)", line: { color: colour("truth"), width: 3 } } };
     const layout = { ...paper(), margin: { l: 46, r: 6, t: 8, b: 38 }, hovermode: "closest", dragmode: "pan",
       xaxis: { ...axis(), title: { text: "east [m]" }, zeroline: false, constrain: "domain", automargin: true }, yaxis: { ...axis(), title: { text: "north [m]" }, scaleanchor: "x", zeroline: false, constrain: "domain", automargin: true } };
-    Plotly.react($("track"), [path, dots, here], layout, CONFIG);
+    Plotly.react($("track"), [path, dots], layout, CONFIG);
   }
 
   /** A ring where the drone was at that moment. */
   point(ms) {
     const div = $("track");
     if (!this.track || !div.data) return;
-    const i = nearest(this.track.time, ms);
-    window.Plotly.restyle(div, { x: [[this.track.east[i]]], y: [[this.track.north[i]]] }, [2]);
+    const { xaxis, yaxis } = div._fullLayout, i = ms === null ? 0 : nearest(this.track.time, ms);
+    $("here").hidden = ms === null || this.track.east[i] === null;
+    $("here").style.left = `${xaxis._offset + xaxis.l2p(this.track.east[i])}px`; // plotly would draw all dots again to move one
+    $("here").style.top = `${yaxis._offset + yaxis.l2p(this.track.north[i])}px`;
   }
 }
 

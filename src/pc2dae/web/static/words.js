@@ -31,8 +31,11 @@ export const decimal = (value, places = 1) => (isNumber(value) ? fixed(value, Ma
 /** A number as somebody typed it. */
 export const exact = (value) => grouped(String(value)).replace("-", "−");
 
-/** A round number on a scale: 50k for 50000. */
-export const tick = (value) => (Math.abs(value) >= 10_000 ? `${exact(Number((value / 1000).toPrecision(4)))}k` : exact(Number(value.toPrecision(4))));
+/** Round numbers on a scale, all in thousands where one is long: 5k, 10k. */
+export function ticks(values) {
+  const isLong = values.some((v) => Math.abs(v) >= 10_000);
+  return values.map((v) => exact(Number((isLong ? v / 1000 : v).toPrecision(4))) + (isLong && v ? "k" : ""));
+}
 
 /** ng m⁻³ for "ng m-3". */
 export function units(text) {
