@@ -22,6 +22,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+sys.path.insert(0, str(Path(__file__).parent))
+from ground import Ground, grounded, plain_csv
+
 PATIENCE = 120_000  # ms; on a quiet machine everything answers within a few seconds
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 LAPTOP = {"viewport": {"width": 1440, "height": 900}, "color_scheme": "light"}
@@ -172,3 +175,18 @@ def pixels() -> Callable[[Any, str, tuple[int, int, int]], int]:
         return int((np.abs(image - np.array(colour, dtype=np.int16)).max(axis=2) < 24).sum())
 
     return count
+
+
+@pytest.fixture(scope="session")
+def ground(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ground]:
+    """A server in this process with narrow limits, for tests without a browser."""
+    with grounded(tmp_path_factory.mktemp("ground")) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def dropped(ground: Ground) -> dict[str, Any]:
+    """A flight on it that is read and denoised."""
+    found = ground.drop(("kite/gas.csv", plain_csv()))
+    assert found["state"] == "ready", found
+    return found

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from pc2dae.atomic import replacing
@@ -76,8 +77,6 @@ def extremes(values: Array, width: int) -> NDArray[np.intp]:
 
 def json_numbers(values: Array) -> str:
     """A JSON list with six significant digits, null where there is no number; a hundred times faster than `json`."""
-    import pyarrow as pa
-
     if values.dtype.kind in "iu":
         return f"[{','.join(map(str, values.tolist()))}]"
     wide = values.astype(np.float64)

@@ -2,23 +2,56 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from types import FrameType
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from pc2dae.errors import Pc2daeError
 from pc2dae.web.app import create_app
 from pc2dae.web.settings import Settings
 
 
+class Prompt(H11Protocol):
+    """A line on which a request's head must come at once, not letter by letter."""
+
+    head_s = 10.0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """A line is open: the first request is due."""
+        super().connection_made(transport)
+        self.due = self.loop.call_later(self.head_s, self._late)
+
+    def data_received(self, data: bytes) -> None:
+        """Something came; where it begins another request, the rest of its head is due."""
+        super().data_received(data)
+        if self._is_between and self.due.when() < self.loop.time():
+            self.due = self.loop.call_later(self.head_s, self._late)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Nothing is due any more."""
+        self.due.cancel()
+        super().connection_lost(exc)
+
+    @property
+    def _is_between(self) -> bool:
+        return self.cycle is None or bool(self.cycle.response_complete)
+
+    def _late(self) -> None:
+        if self._is_between:
+            self.transport.close()
+
+
 class Server(uvicorn.Server):
     """Serves one ground station until it is told to stop."""
 
     def __init__(self, settings: Settings) -> None:
+        prompt = type("Prompt", (Prompt,), {"head_s": settings.limits.quiet_s})
         config = uvicorn.Config(
-            create_app(settings), host=settings.host, port=settings.port, log_level="warning", server_header=False,
-            access_log=False, timeout_keep_alive=20, timeout_graceful_shutdown=1, proxy_headers=False, ws="none",
+            create_app(settings), http=prompt, host=settings.host, port=settings.port, log_level="warning",
+            server_header=False, access_log=False, timeout_keep_alive=20, timeout_graceful_shutdown=1, proxy_headers=False, ws="none",
             h11_max_incomplete_event_size=32_768, loop="asyncio",
         )  # fmt: skip
         super().__init__(config)

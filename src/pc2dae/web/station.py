@@ -98,7 +98,7 @@ class Station:
         zone = upload.fields.get("zone") or None
         if zone is not None and not re.fullmatch(r"[A-Za-z0-9_+:/-]{1,64}", zone):
             raise Refused(422, "the time zone is no time zone", hint='write "UTC", "-05:00" or "America/Regina"')
-        name = _title(upload.fields.get("name", "")) or _title(upload.files[0].name)
+        name = _title(upload.fields.get("name", "")) or _title(upload.title) or "flight"
         folder = self.store.folder(number)
         (folder / "names.json").write_text(json.dumps(upload.names))
         flight = Flight(

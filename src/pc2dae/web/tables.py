@@ -14,7 +14,8 @@ from pc2dae.logs.reader import Head
 from pc2dae.logs.table import cut, delimiter_of
 
 MOST_COLUMNS = 200
-_TIME = re.compile(r"time|date|stamp|utc", re.IGNORECASE)
+_TIME = re.compile(r"time|date|stamp|utc|zeit|fecha|heure|hora", re.IGNORECASE)
+_STAMP = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\d{1,2}:\d{2}:\d{2}|\d{10,13}(\.\d+)?$")
 
 
 def tables_in(folder: Path, only: Collection[str] | None = None) -> dict[str, Any]:
@@ -24,7 +25,7 @@ def tables_in(folder: Path, only: Collection[str] | None = None) -> dict[str, An
         if only is None or path.name in only:
             found += _columns(path)
     found = found[:MOST_COLUMNS]
-    times = [c["column"] for c in found if _TIME.search(c["column"])]
+    times = [c["column"] for c in found if _TIME.search(c["column"]) or _STAMP.match(c["example"])]
     return {"columns": found, "unmapped": found, "time_columns": list(dict.fromkeys(times))}
 
 

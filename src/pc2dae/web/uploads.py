@@ -8,7 +8,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from python_multipart.exceptions import MultipartParseError
@@ -38,6 +38,7 @@ class Upload:
     fields: dict[str, str] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)  # ours → theirs
     files: list[Sent] = field(default_factory=list)
+    title: str = ""  # the folder that was dropped, or the first log
 
 
 async def receive_upload(request: Request, folder: Path, limits: Limits) -> Upload:
@@ -64,9 +65,12 @@ async def receive_upload(request: Request, folder: Path, limits: Limits) -> Uplo
         raise Refused(400, f"the form is damaged: {error}") from None
     finally:
         parts.close()
-    if not parts.upload.files:
+    upload = parts.upload
+    if not upload.files:
         raise Refused(422, "there is no file in the form", hint="send files in the field 'files'")
-    return parts.upload
+    logs = [sent.name for sent in upload.files if not sent.name.endswith(".json")]
+    upload.title = upload.title or (logs or [upload.files[0].name])[0]
+    return upload
 
 
 async def timed(request: Request, limits: Limits) -> AsyncIterator[bytes]:
@@ -157,7 +161,10 @@ class _Parts:
             return
         if len(self.upload.files) >= self.limits.upload_files:
             raise Refused(413, f"more than {self.limits.upload_files:,} files", hint="zip them, or drop fewer")
-        self.shown = shown_name(options[b"filename"].decode("utf-8", "replace"))
+        path = options[b"filename"].decode("utf-8", "replace").replace("\\", "/")
+        self.shown = shown_name(path)
+        if "/" in path.strip("/") and not self.upload.files:
+            self.upload.title = shown_name(path.strip("/").split("/")[0])
         ours = self._our_name(self.shown)
         self.upload.names[ours] = self.shown
         self.file = (self.upload.folder / ours).open("xb")
@@ -197,8 +204,6 @@ class _Parts:
         self.is_whole = True
 
 
-def shown_name(name: str) -> str:
-    """A sender's name as it may be shown: the last two parts, nothing unprintable, not too long."""
-    parts = [p for p in PurePosixPath(name.replace("\\", "/")).parts if p not in ("/", "..", ".")]
-    text = re.sub(r"[^\w .()+,@=-]", "_", "/".join(re.sub(r"/", "_", p) for p in parts[-1:]))
-    return text[-100:].strip() or "file"
+def shown_name(path: str) -> str:
+    """A sender's name as it may be shown: the last part, nothing unusual in it, not too long."""
+    return re.sub(r"[^\w .()+,@=-]", "_", path.rpartition("/")[2])[-100:].strip(" .") or "file"

@@ -39,9 +39,10 @@ def intake(*, tell: Tell, folder: str, run: str, model: str, title: str, names: 
     try:
         flight, told = _read(home, suite, zone)
     except Pc2daeError as error:
-        write_json(home / "intake.json", _renamed({"ignored": [], "sources": [], "notes": [],
-                                                    **tables_in(home / "uploads")}, home, names))  # fmt: skip
-        raise type(error)(_renamed(Exception.__str__(error), home, names), hint=error.hint) from None
+        tables = tables_in(home / "uploads")
+        write_json(home / "intake.json", _renamed(tables | {"ignored": [], "sources": [], "notes": []}, home, names))
+        hint = "say below what its columns are" if tables["columns"] and suite is None else error.hint
+        raise type(error)(_renamed(Exception.__str__(error), home, names), hint=hint) from None
     told |= tables_in(home / "uploads", only=[i["file"] for i in told["ignored"]])
     write_json(home / "intake.json", _renamed(told, home, names))
     flight.attrs |= {"id": title, "title": f"UAV flight {title}"}
