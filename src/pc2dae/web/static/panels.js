@@ -30,10 +30,10 @@ export class Panels {
 
   card(channel, run) {
     const plot = new Plot(channel, { onRange: this.onRange, onHover: (ms) => this.point(ms) });
-    const summary = el("p", { class: "note summary" }, summaryOf(channel, run));
+    const words = summaryOf(channel, run), summary = el("p", { class: "note summary" }, words);
     const map = el("button", { type: "button", title: "Colour the track by it", "aria-label": `Colour the track by ${channel.name}`, "aria-pressed": "false", onclick: () => this.onMap(channel.name) }, "◎");
     const tall = el("button", { type: "button", title: "Larger or smaller", "aria-label": `Draw ${channel.name} larger or smaller`, onclick: () => plot.element.classList.toggle("tall") }, "↕");
-    this.panels.set(channel.name, { channel, plot, summary, map, isSeen: false, isStale: true });
+    this.panels.set(channel.name, { channel, plot, summary, words, map, isSeen: false, isStale: true });
     return el("div", { class: "card panel", "data-channel": channel.name },
       el("div", { class: "panel-head" }, el("h4", {}, channel.name, el("span", { class: "note" }, `${channel.long_name ?? ""} [${units(channel.units)}]`)), summary, map, tall), plot.element);
   }
@@ -43,7 +43,7 @@ export class Panels {
     Object.assign(this, { layers, encounters, range, fine: null });
     for (const panel of this.panels.values()) {
       panel.isStale = true;
-      panel.summary.textContent = summaryOf(panel.channel, run);
+      panel.summary.textContent = panel.words = summaryOf(panel.channel, run);
     }
     this.draw();
   }
@@ -94,7 +94,12 @@ export class Panels {
   }
 
   point(ms) {
-    for (const panel of this.panels.values()) if (panel.isSeen) panel.plot.point(ms);
+    for (const { isSeen, plot, summary, words } of this.panels.values()) {
+      if (!isSeen) continue;
+      const reading = plot.point(ms);
+      summary.textContent = reading ?? words;
+      summary.classList.toggle("is-reading", reading !== null);
+    }
     this.onHover(ms);
   }
 

@@ -14,8 +14,7 @@ export class Plot {
     this.canvas = el("canvas", { role: "img", "aria-label": `${channel.name} over time: as logged and estimate` });
     this.cursor = el("div", { class: "cursor", hidden: true });
     this.chosen = el("div", { class: "chosen", hidden: true });
-    this.words = el("p", { class: "reading", hidden: true });
-    this.element = el("div", { class: "plot" }, this.canvas, this.chosen, this.cursor, this.words);
+    this.element = el("div", { class: "plot" }, this.canvas, this.chosen, this.cursor);
     const at = (e) => this.time(e.clientX);
     this.canvas.addEventListener("pointermove", (e) => { onHover(at(e)); this.drag(e); });
     this.canvas.addEventListener("pointerleave", () => onHover(null));
@@ -72,16 +71,15 @@ export class Plot {
     this.onRange([held.x, event.clientX].map((px) => this.time(px)).sort((a, b) => a - b));
   }
 
-  /** What was measured and estimated at a moment, in every panel at once. */
+  /** Mark a moment; says what was measured and estimated then, or null where it is not shown. */
   point(ms) {
     const isShown = ms !== null && this.view && ms >= this.view.range[0] && ms <= this.view.range[1];
-    this.cursor.hidden = this.words.hidden = !isShown;
-    if (!isShown) return;
-    const { series, channel } = this.view, mine = series.channels[channel.name], i = nearest(series.time, ms), at = this.x(series.time[i]);
-    this.cursor.style.left = `${at}px`;
-    this.words.style[at < this.canvas.clientWidth / 2 ? "left" : "right"] = `${at < this.canvas.clientWidth / 2 ? at + 10 : this.canvas.clientWidth - at + 10}px`;
-    this.words.style[at < this.canvas.clientWidth / 2 ? "right" : "left"] = "auto";
-    const estimate = mine.estimate?.[i], interval = isNumber(mine.high?.[i]) ? ` (${number(mine.low[i])} – ${number(mine.high[i])})` : "";
-    this.words.replaceChildren(el("b", {}, isNumber(estimate) ? `${number(estimate)} ${units(channel.units)}` : "no estimate"), `${interval} · logged ${number(mine.raw?.[i])} · ${clock(series.time[i])}`);
+    this.cursor.hidden = !isShown;
+    if (!isShown) return null;
+    const { series, channel } = this.view, mine = series.channels[channel.name], i = nearest(series.time, ms), estimate = mine.estimate?.[i];
+    this.cursor.style.left = `${this.x(series.time[i])}px`;
+    const interval = isNumber(mine.high?.[i]) ? ` (${number(mine.low[i])} – ${number(mine.high[i])})` : "";
+    const known = isNumber(estimate) ? `${number(estimate)} ${units(channel.units)}${interval} · ` : "";
+    return `${clock(series.time[i])} · ${known}logged ${number(mine.raw?.[i])}`;
   }
 }

@@ -17,7 +17,7 @@ export async function showScores(parent, detail, methods, run, onRun) {
   const rows = await get(`/api/flights/${detail.id}/scores`).catch(() => []);
   const made = new Set(detail.runs.map((r) => r.method));
   const chips = el("div", { class: "chips", role: "group", "aria-label": "Run another method on this flight" },
-    methods.filter((m) => !made.has(m.name)).map((m) => el("button", { type: "button", title: m.note, onclick: (e) => { e.target.disabled = true; onRun(m.name, 1); } }, `+ ${m.title}`)));
+    methods.filter((m) => !made.has(m.name) && !YARDSTICKS.includes(m.name)).map((m) => el("button", { type: "button", title: m.note, onclick: (e) => { e.target.disabled = true; onRun(m.name, 1); } }, `+ ${m.title}`)));
   const families = [...new Set(rows.map((r) => r.family))].filter((f) => f !== "all");
   const draw = () => fill(place, scoreTable(rows.filter((r) => r.family === family), run));
   const chosen = el("select", { onchange: (e) => { family = e.target.value; draw(); } }, option("all", "mean of families", { selected: family === "all" }), families.map((f) => option(f, f, { selected: f === family })));

@@ -86,13 +86,13 @@ export function qualityTables(detail, run) {
   ];
 }
 
-const OFFSET = (s) => (isNumber(s.clock_offset_s) ? `${signed(s.clock_offset_s)} s` : "not found");
+const clockOf = (s) => (isNumber(s.clock_offset_s) ? `${signed(s.clock_offset_s)} s, by ${s.clock_by}` : `as it was (${s.clock_by})`);
 
 export function intakeTables(intake) {
-  const rows = intake.sources.map((s) => [s.instrument, s.file, `${count(s.rows_used)} of ${count(s.rows)}`, number(s.rate_hz), OFFSET(s), s.clock_by ?? "", s.gaps ? `${s.gaps}, longest ${duration(s.longest_gap_s)}` : "none", (s.repairs ?? []).join("; ")]);
+  const rows = intake.sources.map((s) => [s.instrument, s.file, `${count(s.rows_used)} of ${count(s.rows)}`, number(s.rate_hz), s.gaps ? `${s.gaps}, longest ${duration(s.longest_gap_s)}` : "none", clockOf(s), (s.repairs ?? []).join("; ")]);
   const ignored = (intake.ignored ?? []).map((i) => [i.file, i.reason]);
   return [
-    rows.length && table(["instrument", "file", "rows used", "rate\n[Hz]", "clock\nmoved by", "found by", "gaps", "mended"], rows, { text: [0, 1, 5, 6, 7], wide: [7], caption: "Recognised instruments" }),
+    rows.length && table(["instrument", "file", "rows used", "rate\n[Hz]", "gaps", "clock moved", "mended"], rows, { text: [0, 1, 4, 5, 6], wide: [5, 6], caption: "Recognised instruments" }),
     ignored.length && el("h3", {}, "Not used"), ignored.length && table(["file", "why"], ignored, { text: [0, 1], wide: [1], caption: "Ignored files" }),
     ...(intake.notes ?? []).map((note) => el("p", { class: "soft" }, note)),
   ];

@@ -84,7 +84,7 @@ export class Timeline {
     g.globalAlpha = 1; g.strokeStyle = colour("accent"); g.lineWidth = 2;
     g.strokeRect(a + 1, 1, Math.max(b - a - 2, 1), height - 2);
     g.fillStyle = colour("accent");
-    for (const at of [a, b - 7]) { g.beginPath(); g.roundRect(at, height / 2 - 13, 7, 26, 3); g.fill(); }
+    for (const at of b - a > 34 ? [a, b - 7] : [a - 6, b - 1]) { g.beginPath(); g.roundRect(at, height / 2 - 13, 7, 26, 3); g.fill(); }
     const text = `${clock(range[0])} – ${clock(range[1])} UTC, ${duration((range[1] - range[0]) / 1000)}`;
     this.words.textContent = text;
     canvas.setAttribute("aria-valuenow", Math.round((100 * (range[0] - span[0])) / (span[1] - span[0])));
