@@ -41,7 +41,7 @@ export class Alarms {
     const lines = [...this.active.entries()].map(([name, a]) => {
       const unit = units(a.channel.units), limit = exact(this.limit(name));
       const words = a.until === null ? `${name} ${number(a.last)} ${unit}, above ${limit} since ${clock(a.since)} UTC` : `${name} was above ${limit} ${unit} from ${clock(a.since)} to ${clock(a.until)} UTC`;
-      return el("div", { class: "alarm" }, el("span", { "aria-hidden": "true" }, "⚠"), el("span", {}, `${words}, peak ${number(a.peak)}`),
+      return el("div", { class: a.until === null ? "alarm is-over" : "alarm" }, el("span", { "aria-hidden": "true" }, "⚠"), el("span", {}, `${words}, peak ${number(a.peak)}`),
         el("button", { type: "button", class: "push", onclick: () => { this.active.delete(name); this.draw(parent); this.onChange(name); } }, "Seen"));
     });
     if (lines.length || parent.children.length) fill(parent, lines);

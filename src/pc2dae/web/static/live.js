@@ -46,6 +46,7 @@ function open() {
 }
 
 const STATES = {
+  direct: ["good", (l) => `Replaying ${nameOf(l.replay)} at ${l.replay.speed} × the speed it was flown, without a broker.`],
   off: ["", () => "Not connected. Connect to the broker your payload sends to, or replay a flight."],
   connecting: ["wait", (l) => `Connecting to ${l.broker} …`],
   connected: ["good", (l) => (l.replay ? `Replaying ${nameOf(l.replay)} at ${l.replay.speed} × the speed it was flown.` : `Connected to ${l.broker}, listening to ${l.topic_in}.`)],
@@ -55,29 +56,30 @@ const STATES = {
 const nameOf = (replay) => knownFlights().find((f) => f.id === replay.flight)?.name ?? replay.name;
 
 function lead(kind, words) {
-  fill($("live-lead"), el("span", { class: `badge ${kind}`, id: "live-badge" }, kind === "good" ? "live" : kind === "bad" ? "broker lost" : kind === "wait" ? "reconnecting" : "off"), ` ${words}`);
+  fill($("live-lead"), el("span", { class: `badge ${kind}`, id: "live-badge" }, kind === "good" ? "live" : kind === "bad" ? "broker lost" : kind === "wait" ? (live?.state === "connecting" ? "connecting" : "reconnecting") : "off"), ` ${words}`);
 }
 
 function takeState(now) {
   live = now;
-  const [kind, words] = STATES[now.state] ?? STATES.off;
+  const isOn = now.state !== "off", runs = isReplaying();
+  const [kind, words] = STATES[!isOn && runs ? "direct" : now.state] ?? STATES.off;
   lead(kind, words(now));
   const problem = now.replay?.error || (now.state === "lost" ? "" : now.error || now.message) || "";
   $("live-problem").textContent = problem;
   show($("live-problem"), Boolean(problem));
-  const isOn = now.state !== "off";
   for (const [id, value] of [["broker", now.broker], ["topic-in", now.topic_in], ["topic-out", now.topic_out]]) {
     if (document.activeElement !== $(id) && (isOn || !$(id).value)) $(id).value = value ?? "";
     $(id).disabled = isOn;
   }
   $("connect-button").textContent = isOn ? "Disconnect" : "Connect";
-  const runs = isReplaying();
   $("replay-button").textContent = runs ? `Stop (${Math.round((100 * now.replay.sent) / Math.max(now.replay.of, 1))} %)` : "Replay";
   for (const id of ["replay-flight", "replay-speed"]) $(id).disabled = runs;
   tick();
-  if (now.channels?.length && namesOf(now.channels) !== namesOf([...strips.values()].map((s) => s.channel))) build(now.channels);
+  const isEmpty = !isOn && !runs && !heardAt;
+  if (!isEmpty && now.channels?.length && namesOf(now.channels) !== namesOf([...strips.values()].map((s) => s.channel))) build(now.channels);
   show($("live-window").closest(".row"), strips.size > 0);
-  if (!strips.size) fill($("live-panels"), el("div", { class: "empty" }, el("p", {}, "Nothing to show yet."), el("p", {}, "Replay the gallery flight to see how it looks in the air.")));
+  show($("counters"), !isEmpty);
+  if (!strips.size) fill($("live-panels"), el("div", { class: "empty" }, el("p", {}, "Nothing to show yet."), el("p", {}, "Replay a flight to see how it looks while one is in the air.")));
 }
 
 const namesOf = (channels) => channels.map((c) => c.name).join();
@@ -124,18 +126,18 @@ function tick() {
   offerFlights();
   if (!live) return;
   const c = live.counters ?? {}, age = heardAt ? (performance.now() - heardAt) / 1000 : null;
-  const isSilent = live.state !== "off" && age !== null && age * 1000 > SILENT_MS;
+  const isIdle = live.state === "off" && !isReplaying(), isSilent = !isIdle && age !== null && age * 1000 > SILENT_MS;
   const tile = (value, label, isBad, id) => el("div", { class: `tile${isBad ? " bad" : ""}`, id }, el("b", {}, value), el("span", {}, label));
   fill($("counters"), [
     tile(age === null ? "–" : age < 2 ? "now" : `${duration(age)} ago`, "last estimate", isSilent),
-    tile(live.latency_s === null || live.latency_s === undefined ? "–" : `${number(live.latency_s, 2)} s`, "latency, air to estimate"),
+    tile(live.latency_s === null || live.latency_s === undefined ? "–" : `${number(live.latency_s, 2)} s`, "latency"),
     tile(count(c.estimates ?? 0), "estimates", false, "count-estimates"),
     tile(count(c.lost ?? 0), "lost", c.lost > 0, "count-lost"),
     tile(count(c.duplicates ?? 0), "duplicated", false, "count-duplicates"),
     tile(count(c.late ?? 0), "late"),
     tile(count(c.refused ?? 0), "refused", c.refused > 0),
   ]);
-  for (const strip of strips.values()) strip.card.classList.toggle("is-stale", isSilent || live.state === "off");
+  for (const strip of strips.values()) strip.card.classList.toggle("is-stale", isSilent || isIdle);
 }
 
 async function act(promise) {

@@ -42,7 +42,9 @@ export class Strip {
     this.value.replaceChildren(number(last.value), el("small", {}, `${spread} ${units(this.channel.units)}`));
     const [g, width, height] = cleared(canvas);
     const from = last.time - 1000 * window_s, rows = this.rows.filter((r) => r.time >= from);
-    const [low, high] = extent(rows), foot = height - 16, x = (ms) => LEFT + ((ms - from) / (1000 * window_s)) * (width - LEFT - 2), y = (v) => foot - 2 - ((v - low) / (high - low)) * (foot - 8);
+    const known = extent(rows);
+    if (!known) return;
+    const [low, high] = known, foot = height - 16, x = (ms) => LEFT + ((ms - from) / (1000 * window_s)) * (width - LEFT - 2), y = (v) => foot - 2 - ((v - low) / (high - low)) * (foot - 8);
     this.frame(g, { width, foot, low, high, from, to: last.time, y });
     const xs = rows.map((r) => x(r.time)), ys = (key) => rows.map((r) => (isNumber(r[key]) ? y(r[key]) : null));
     line(g, xs, ys("raw"), { stroke: colour("raw") });
@@ -67,7 +69,7 @@ export class Strip {
 function extent(rows) {
   let low = Infinity, high = -Infinity;
   for (const r of rows) for (const v of [r.value, r.low, r.high, r.raw]) if (isNumber(v)) { if (v < low) low = v; if (v > high) high = v; }
-  if (!(high >= low)) return [0, 1];
+  if (!(high >= low)) return null;
   const pad = 0.06 * (high - low || Math.abs(high) || 1);
   return [low - pad, high + pad];
 }
