@@ -27,9 +27,9 @@ def make_flight(seed: int, rows: int = 240) -> xr.Dataset:
     return new_flight(time, values, SUITE, flags=flags, flight_id=f"f{seed}")
 
 
-def make_tree(root: Path, count: int) -> Path:
+def make_tree(root: Path, count: int, rows: int = 240) -> Path:
     for seed in range(count):
-        write_flight(make_flight(seed), root / f"day_{seed % 2}" / f"flight_{seed:03d}.nc")
+        write_flight(make_flight(seed, rows), root / f"day_{seed % 2}" / f"flight_{seed:03d}.nc")
     return root
 
 
@@ -39,10 +39,16 @@ def tree(tmp_path: Path) -> Path:
     return make_tree(tmp_path / "source", 3)
 
 
+@pytest.fixture
+def long_tree(tmp_path: Path) -> Path:
+    """Three flights long enough to train on."""
+    return make_tree(tmp_path / "source", 3, rows=500)
+
+
 @pytest.fixture(scope="session")
 def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Sixteen flights, for real clusters."""
-    return make_tree(tmp_path_factory.mktemp("many") / "source", 16)
+    """Twelve flights, for real clusters."""
+    return make_tree(tmp_path_factory.mktemp("many") / "source", 12)
 
 
 @pytest.fixture

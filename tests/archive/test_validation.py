@@ -50,8 +50,8 @@ def test_the_truth_beside_a_flight(tree: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_trial_leaves_its_fold_out_and_is_done_once(tree: Path, tmp_path: Path) -> None:
-    sources = find_sources(tree)
+def test_a_trial_leaves_its_fold_out_and_is_done_once(long_tree: Path, tmp_path: Path) -> None:
+    sources = find_sources(long_tree)
     files = {source.name: ready_one(source, tmp_path, None, None) for source in sources}
     folds = {source.name: 1 + n % 3 for n, source in enumerate(sources)}
     trial = Trial("despawn", 0, 2)  # small, and not exported: quick

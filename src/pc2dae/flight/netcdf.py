@@ -83,8 +83,9 @@ def dress(flight: xr.Dataset) -> xr.Dataset:
             variable.encoding = {"_FillValue": variable.dtype.type(np.nan)}
     added: dict[str, Any] = {"variables": [], "attributes": {}}
     for name, attributes in _variable_attributes(dressed).items():
-        new = {key: value for key, value in attributes.items() if key not in dressed[name].attrs}
-        dressed[name].attrs |= new
+        attrs = dressed.variables[name].attrs
+        new = {key: value for key, value in attributes.items() if key not in attrs}
+        attrs |= new
         if new:
             added["attributes"][name] = sorted(new)
     positions = [name for name in _POSITION if name in dressed]
@@ -100,9 +101,9 @@ def dress(flight: xr.Dataset) -> xr.Dataset:
     added["variables"].append("trajectory")
     dressed = dressed.reset_coords([n for n in dressed.coords if n != "time" and n not in dressed.dims])
     for name in map(str, dressed.data_vars):
-        if "time" in dressed[name].dims and name not in positions:
+        if "time" in dressed.variables[name].dims and name not in positions:
             extra = [wavelengths[name][0]] if name in wavelengths else []
-            dressed[name].encoding["coordinates"] = " ".join(["time", *positions, "trajectory", *extra])
+            dressed.variables[name].encoding["coordinates"] = " ".join(["time", *positions, "trajectory", *extra])
     globals_ = _global_attributes(flight)
     if {"latitude", "longitude"} <= set(positions):
         globals_ |= _WITH_TRACK
@@ -150,9 +151,9 @@ def _variable_attributes(flight: xr.Dataset) -> dict[str, dict[str, Any]]:
         else:
             attrs["coverage_content_type"] = "coordinate" if name in _POSITION else "auxiliaryInformation"
         wanted[name] = attrs
-        if flight[name].attrs.get("standard_name") == "air_temperature":
+        if flight.variables[name].attrs.get("standard_name") == "air_temperature":
             attrs["units_metadata"] = "temperature: on_scale"
-        if np.issubdtype(flight[name].dtype, np.datetime64):
+        if np.issubdtype(flight.variables[name].dtype, np.datetime64):
             attrs["units_metadata"] = "leap_seconds: none"
     for channel in suite.channels:
         name, standard = channel.name, channel.standard_name

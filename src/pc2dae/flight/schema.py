@@ -81,19 +81,17 @@ def new_flight(
     `values` may hold further variables (millivolts, a second speed): they are kept as they are, without flags.
     """
     stamps = np.asarray(time, dtype="datetime64[ns]")
-    flight = xr.Dataset(
-        coords={"time": ("time", stamps, {"standard_name": "time", "long_name": "time, UTC", "axis": "T"})}
-    )
+    found: dict[str, xr.Variable] = {}
     for name in (*suite.names, *ENVIRONMENT, *MOTION):
         if name in values or name in suite.names:
             column = np.asarray(values.get(name, np.full(len(stamps), np.nan)), dtype=np.float64)
-            flight[name] = ("time", column, dict(_COMMON.get(name, {})))
+            found[name] = xr.Variable("time", column, dict(_COMMON.get(name, {})))
     for name, further in values.items():
-        if name not in flight:
-            flight[name] = ("time", np.asarray(further))
+        if name not in found:
+            found[name] = xr.Variable("time", np.asarray(further))
     for channel in suite.channels:
         name = channel.name
-        flight[name].attrs |= {
+        found[name].attrs |= {
             "units": channel.units,
             "long_name": channel.long_name or name,
             "family": suite.family_of(name),
@@ -101,17 +99,19 @@ def new_flight(
             "coverage_content_type": "physicalMeasurement",
         }
         if channel.standard_name is not None:
-            flight[name].attrs["standard_name"] = channel.standard_name
+            found[name].attrs["standard_name"] = channel.standard_name
         if channel.wavelength_nm is not None:
-            flight[name].attrs["radiation_wavelength_nm"] = channel.wavelength_nm
+            found[name].attrs["radiation_wavelength_nm"] = channel.wavelength_nm
         bits = (
             np.zeros(len(stamps), np.int32) if flags is None or name not in flags else np.asarray(flags[name], np.int32)
         )
-        flight[f"qc_{name}"] = (
+        found[f"qc_{name}"] = xr.Variable(
             "time",
-            bits | np.where(np.isnan(flight[name].values), MISSING, 0).astype(np.int32),
+            bits | np.where(np.isnan(found[name].values), MISSING, 0).astype(np.int32),
             qc_attributes(name),
         )
+    time_attrs = {"standard_name": "time", "long_name": "time, UTC", "axis": "T"}
+    flight = xr.Dataset(coords={"time": ("time", stamps, time_attrs)}).assign(found)
     flight = flight.set_coords([n for n in ("latitude", "longitude", "altitude") if n in flight])
     flight.attrs = {
         "title": f"UAV flight {flight_id}",

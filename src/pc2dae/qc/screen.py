@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import xarray as xr
 
@@ -39,7 +41,6 @@ def screen(flight: xr.Dataset) -> xr.Dataset:
     itself: missing, range, spike, saturation, detection and bound are judged afresh.
     """
     suite = check_flight(flight)
-    screened = flight.copy()
     bits = {channel.name: _before_noise(flight, suite, channel) for channel in suite.channels}
     values = np.array([flight[name].values for name in suite.names], dtype=np.float64)
     valid = np.array([(bits[name] & NOT_MEASURED) == 0 for name in suite.names])
@@ -55,16 +56,22 @@ def screen(flight: xr.Dataset) -> xr.Dataset:
             float(sigma[row]),
             np.logical_or.reduce(moving[others], axis=0),
         )
+    judged: dict[str, xr.Variable] = {}  # put in all at once: xarray copies its list of variables each time
     for channel in suite.channels:
-        name = f"qc_{channel.name}"
-        sentinel = np.isin(flight[channel.name].values, suite.missing)
-        screened[channel.name] = flight[channel.name].where(~sentinel) if sentinel.any() else flight[channel.name]
-        screened[name] = ("time", _inherited(bits, channel), dict(flight[name].attrs))
+        judged |= _without(flight, channel.name, suite.missing)
+        qc = f"qc_{channel.name}"
+        judged[qc] = xr.Variable("time", _inherited(bits, channel), dict(flight[qc].attrs))
     for name in (*ENVIRONMENT, *MOTION):
         if name in flight:
-            screened[name] = flight[name].where(~np.isin(flight[name].values, (*suite.missing, _NO_AIR)))
+            judged |= _without(flight, name, (*suite.missing, _NO_AIR))
     level = max(flight.attrs.get("level", "raw"), "screened", key=LEVELS.index)
-    return add_history(screened, "screened: flags of all checks", level=level)
+    return add_history(flight.assign(judged), "screened: flags of all checks", level=level)
+
+
+def _without(flight: xr.Dataset, name: str, sentinels: Sequence[float]) -> dict[str, xr.Variable]:
+    """The variable without its sentinels, if it has any."""
+    found = np.isin(flight[name].values, sentinels)
+    return {name: flight[name].variable.where(~found)} if found.any() else {}
 
 
 def _before_noise(flight: xr.Dataset, suite: Suite, channel: Channel) -> Bits:

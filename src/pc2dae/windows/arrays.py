@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import xarray as xr
 
@@ -32,26 +34,27 @@ def blend(estimate: Estimate, values: Array, valid: Mask, *, noise: Array, stren
 
 def with_estimate(flight: xr.Dataset, suite: Suite, estimate: Estimate, noise: Array) -> xr.Dataset:
     """The flight with the estimate in its channels; a channel without any observation is left alone."""
-    clean = flight.copy()
+    new: dict[str, Any] = {}  # put in all at once: xarray copies its list of variables each time
     for row, channel in enumerate(suite.channels):
         name, units = channel.name, channel.units
         if not observed(flight, name).any():
             continue
         attrs = dict(flight[name].attrs)
-        clean[f"{name}_raw"] = flight[name].assign_attrs(long_name=f"{attrs.get('long_name', name)}, before denoising")
+        before = {"long_name": f"{attrs.get('long_name', name)}, before denoising"}
+        new[f"{name}_raw"] = ("time", flight[name].values, attrs | before)
         named = {"units": units, "family": attrs.get("family", "")}
         unbounded = named | {"long_name": f"{name} before its lower bound, for integrals and ratios"}
-        clean[f"{name}_unbounded"] = ("time", estimate.unbounded[row], unbounded)
+        new[f"{name}_unbounded"] = ("time", estimate.unbounded[row], unbounded)
         ancillary = f"qc_{name}"
         if estimate.sigma is not None:
             standard = {"standard_name": f"{attrs['standard_name']} standard_error"} if "standard_name" in attrs else {}
             spread = named | standard | {"long_name": f"one-sigma standard uncertainty of {name}, noise alone"}
             spread["error_correlation_s"] = _correlation_s(noise[row, 0], estimate.sigma[row], suite.rate_hz)
-            clean[f"{name}_uncertainty"] = ("time", estimate.sigma[row], spread)
+            new[f"{name}_uncertainty"] = ("time", estimate.sigma[row], spread)
             ancillary += f" {name}_uncertainty"
         attrs |= {"ancillary_variables": ancillary, "processing_level": "denoised"}
-        clean[name] = ("time", np.maximum(estimate.value[row], channel.lower_bound), attrs)
-    return clean
+        new[name] = ("time", np.maximum(estimate.value[row], channel.lower_bound), attrs)
+    return flight.assign(new)
 
 
 def _correlation_s(noise: float, sigma: Array, rate_hz: float) -> float:
