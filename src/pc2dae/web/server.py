@@ -27,7 +27,7 @@ class Prompt(H11Protocol):
     def data_received(self, data: bytes) -> None:
         """Something came; where it begins another request, the rest of its head is due."""
         super().data_received(data)
-        if self._is_between and self.due.when() < self.loop.time():
+        if self._is_begun and self.due.when() < self.loop.time():
             self.due = self.loop.call_later(self.head_s, self._late)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -36,11 +36,12 @@ class Prompt(H11Protocol):
         super().connection_lost(exc)
 
     @property
-    def _is_between(self) -> bool:
-        return self.cycle is None or bool(self.cycle.response_complete)
+    def _is_begun(self) -> bool:
+        """Whether a part of a head has come, and the rest has not."""
+        return (self.cycle is None or self.cycle.response_complete) and bool(self.conn.trailing_data[0])
 
     def _late(self) -> None:
-        if self._is_between:
+        if self._is_begun or self.cycle is None:
             self.transport.close()
 
 
@@ -51,7 +52,8 @@ class Server(uvicorn.Server):
         prompt = type("Prompt", (Prompt,), {"head_s": settings.limits.quiet_s})
         config = uvicorn.Config(
             create_app(settings), http=prompt, host=settings.host, port=settings.port, log_level="warning",
-            server_header=False, access_log=False, timeout_keep_alive=20, timeout_graceful_shutdown=1, proxy_headers=False, ws="none",
+            server_header=False, access_log=False, timeout_keep_alive=20, timeout_graceful_shutdown=1,
+            proxy_headers=False, ws="none",
             h11_max_incomplete_event_size=32_768, loop="asyncio",
         )  # fmt: skip
         super().__init__(config)

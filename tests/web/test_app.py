@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from pc2dae.cli import app, main
+from pc2dae.filters import FILTERS
+from pc2dae.models import SHIPPED
+from pc2dae.web.methods import METHODS
+
+sys.path.insert(0, str(Path(__file__).parent))
+from ground import Ground
+
+
+def test_every_method_has_words() -> None:
+    assert set(METHODS) == {*SHIPPED, *FILTERS}
+    assert next(iter(METHODS)) == "adaptive"
+
+
+def test_the_documentation_needs_nobody_else(ground: Ground) -> None:
+    page = ground.client.get("/docs")
+    assert page.status_code == 200
+    assert not re.findall(r"https?://", page.text)
+    assert "<script" not in page.text
+    for path in ground.get("/openapi.json")["paths"]:
+        assert f"<code>{path}</code>" in page.text
+
+
+def test_every_route_is_described(ground: Ground) -> None:
+    for path, operations in ground.get("/openapi.json")["paths"].items():
+        for verb, operation in operations.items():
+            assert operation.get("description"), (verb, path)
+            assert "4XX" in operation["responses"]
+
+
+def test_plotly_comes_from_its_wheel_and_is_kept(ground: Ground) -> None:
+    answer = ground.client.get("/static/plotly.min.js")
+    assert answer.headers["content-type"].startswith("text/javascript")
+    assert "max-age" in answer.headers["cache-control"]
+    assert answer.headers["content-encoding"] == "gzip"
+    assert len(answer.content) > 1_000_000
+    again = ground.client.get("/static/plotly.min.js", headers={"if-none-match": answer.headers["etag"]})
+    assert len(again.content) == 0 or again.status_code == 200
+
+
+def test_errors_are_one_line_with_a_hint(ground: Ground) -> None:
+    answer = ground.client.get("/api/flights/AAAAAAAAAAAAAAAAAAAAAA")
+    assert answer.json() == {"error": "there is no such flight", "hint": "it may have been deleted"}
+
+
+def test_the_server_needs_neither_torch_nor_pandas() -> None:
+    """A stranger's file cannot be opened by what is not there."""
+    code = (
+        "import sys; sys.modules['torch'] = None\n"
+        "from pc2dae.web.app import create_app; from pc2dae.web.settings import Settings\n"
+        "import tempfile, pathlib; create_app(Settings(data=pathlib.Path(tempfile.mkdtemp())))\n"
+        "print([m for m in ('pandas', 'xarray', 'netCDF4', 'onnxruntime', 'scipy', 'matplotlib') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_the_worker_needs_no_torch() -> None:
+    code = "import sys, pc2dae.web.work, pc2dae.web.gateway, pc2dae.web.rehearsal; print('torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+def test_an_open_address_without_a_token_is_refused_in_one_line(monkeypatch: Any, capsys: Any, tmp_path: Path) -> None:
+    monkeypatch.delenv("PC2DAE_TOKEN", raising=False)
+    monkeypatch.setattr(sys, "argv", ["pc2dae", "serve", "--host", "0.0.0.0", "--data", str(tmp_path)])
+    with pytest.raises(SystemExit, match="2"):
+        main()
+    said = capsys.readouterr().err
+    assert said == (
+        "pc2dae: 0.0.0.0 can be reached by others, so a token is needed; add --token, or set PC2DAE_TOKEN\n"
+    )
+
+
+def test_help_says_what_it_is_for() -> None:
+    shown = CliRunner().invoke(app, ["serve", "--help"]).output
+    assert "pc2dae serve --port 8000" in shown

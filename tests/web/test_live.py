@@ -1,0 +1,132 @@
+"""The live view over a real mosquitto, and without any."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from ground import Ground, grounded, plain_csv, wait_for
+
+
+@contextmanager
+def listening(ground: Ground) -> Iterator[dict[str, list[Any]]]:
+    """All events by kind, as a page hears them."""
+    heard: dict[str, list[Any]] = {"estimate": [], "state": [], "id": []}
+
+    def listen() -> None:
+        kind = ""
+        with ground.client.stream("GET", "/api/live/events") as events:
+            for line in events.iter_lines():
+                key, _, value = line.partition(": ")
+                if key == "event":
+                    kind = value
+                elif key == "data":
+                    heard[kind].append(json.loads(value))
+                elif key == "id":
+                    heard["id"].append(int(value))
+                if done.is_set():
+                    return
+
+    done = threading.Event()
+    thread = threading.Thread(target=listen)
+    thread.start()
+    try:
+        yield heard
+    finally:
+        done.set()
+        thread.join(30)
+        assert not thread.is_alive()
+
+
+def test_a_replay_needs_no_broker(ground: Ground, dropped: dict[str, Any]) -> None:
+    with listening(ground) as heard:
+        answer = ground.client.post("/api/live/replay", json={"flight": dropped["id"], "speed": 1000})
+        assert answer.status_code == 202
+        assert answer.json()["direct"] is True
+        again = ground.client.post("/api/live/replay", json={"flight": dropped["id"]})
+        assert (again.status_code, again.json()["hint"]) == (409, "stop it first")
+        wait_for(lambda: ground.get("/api/live")["replay"]["state"] not in ("starting", "running"), 120)
+        wait_for(lambda: len(heard["estimate"]) == 200)
+    state = ground.get("/api/live")
+    assert (state["state"], state["replay"]["state"], state["replay"]["sent"]) == ("off", "done", 200)
+    assert {c["name"] for c in state["channels"]} == {c["name"] for c in dropped["channels"]}
+    assert (state["counters"]["lost"], state["counters"]["duplicates"]) == (0, 0)
+    assert [e["seq"] for e in heard["estimate"]] == list(range(200))
+    assert heard["id"] == sorted(heard["id"])
+    first = heard["estimate"][0]
+    assert first["time"] == dropped["start"]
+    assert first["raw"]["co_a"] == -3.0  # 7·11 mod 23 − 11: see plain_csv
+    assert min(e["estimate"]["co_a"] for e in heard["estimate"]) >= 0
+    assert all(e["uncertainty"]["co_a"] > 0 for e in heard["estimate"])
+
+
+def test_over_a_broker_that_is_killed_and_a_server_that_is_restarted(
+    tmp_path: Path, mosquitto: Callable[..., Any], free_port: int
+) -> None:
+    """Every second arrives once, although the broker forgets everything in the middle."""
+    broker = f"127.0.0.1:{free_port}"
+    with grounded(tmp_path, broker=broker) as ground:
+        flight = ground.drop(("gas.csv", plain_csv(150)))
+        assert ground.client.post("/api/live", json={}).json()["state"] == "connecting"
+        with listening(ground) as heard:
+            with mosquitto(tmp_path, free_port):
+                wait_for(lambda: ground.get("/api/live")["gateway"] == "own")
+                ground.client.post("/api/live/replay", json={"flight": flight["id"], "speed": 20})
+                wait_for(lambda: len(heard["estimate"]) > 20, 120)
+            wait_for(lambda: ground.get("/api/live")["state"] == "lost")
+            with mosquitto(tmp_path, free_port):
+                wait_for(lambda: len(heard["estimate"]) == 150, 120)
+                state = ground.get("/api/live")
+                assert state["state"] == "connected"
+                assert (state["counters"]["estimates"], state["counters"]["lost"]) == (150, 0)
+        assert [e["seq"] for e in heard["estimate"]] == list(range(150))
+        assert {"lost", "connected"} <= {s["state"] for s in heard["state"]}
+    with mosquitto(tmp_path, free_port), grounded(tmp_path, broker=broker) as ground:
+        wait_for(lambda: ground.get("/api/live")["state"] == "connected")  # by itself: it was wanted
+        assert ground.client.delete("/api/live").json()["state"] == "off"
+    assert not (tmp_path / "live.json").exists()
+
+
+def test_estimates_of_a_gateway_elsewhere_are_counted(
+    tmp_path: Path, mosquitto: Callable[..., Any], free_port: int
+) -> None:
+    from pc2dae.edge.broker import Broker
+
+    with mosquitto(tmp_path, free_port), grounded(tmp_path, broker=f"127.0.0.1:{free_port}") as ground:
+        ground.client.post("/api/live", json={"listen_only": True})
+        wait_for(lambda: ground.get("/api/live")["state"] == "connected")
+        time.sleep(0.3)
+        client = Broker("127.0.0.1", free_port).client("")
+        Broker("127.0.0.1", free_port).connect(client)
+        wait_for(client.is_connected)
+        clean = {"flight": "f", "time": "2025-10-01T12:00:00Z", "estimate": {"co_a": 1.0}, "unbounded": {},
+                 "uncertainty": {}, "qc": {}, "latency_s": 5.0}  # fmt: skip
+        for seq in (3, 4, 4, 7):
+            client.publish("smoke/clean", json.dumps(clean | {"seq": seq}), qos=1)
+        for noise in (b"\xff", b"{}", b"[" * 10_000, b'{"seq": "x"}'):
+            client.publish("smoke/clean", noise, qos=1)
+        wait_for(lambda: ground.get("/api/live")["counters"]["refused"] == 4)
+        client.disconnect()
+        client.loop_stop()
+        state = ground.get("/api/live")
+    assert state["gateway"] == "unknown"
+    assert state["latency_s"] == 5.0
+    counters = {k: state["counters"][k] for k in ("estimates", "duplicates", "lost")}
+    assert counters == {"estimates": 3, "duplicates": 1, "lost": 2}
+
+
+@pytest.mark.parametrize("broker", ["10.0.0.9:1883", "evil.example"])
+def test_others_may_not_choose_the_broker(broker: str, tmp_path: Path) -> None:
+    with grounded(tmp_path, host="0.0.0.0", token="long enough") as ground:
+        headers = {"authorization": "Bearer long enough"}
+        answer = ground.client.post("/api/live", json={"broker": broker}, headers=headers)
+        assert answer.status_code == 403
