@@ -52,10 +52,10 @@ def test_signals_hold_the_drawn_channels_of_one_flight(results, plan):
 
 def made(method, values, *, campaigns=1.0):
     return pd.DataFrame([
-        (method, "plain", "all", "all", f"f{i}", "flight", campaigns, metric, v)
+        (method, "plain", "all", "all", f"f{i}", "flight", 0, campaigns, metric, v)
         for metric in (*COMPARED, *BLIND)
         for i, v in enumerate(values)
-    ], columns=["method", "dress", "family", "channel", "flight", "noise", "campaigns", "metric", "value"])  # fmt: skip
+    ], columns=["method", "dress", "family", "channel", "flight", "noise", "seed", "campaigns", "metric", "value"])  # fmt: skip
 
 
 def test_scarcity_has_one_column_per_amount():
@@ -73,3 +73,6 @@ def test_ablation_compares_each_network_with_its_own_base():
     assert last["lean"].text == last["wide"].text == ""
     assert (last["lean-no-attention"].value, last["wide-as-lean"].value) == (1.0, -1.0)
     assert last["lean-no-attention"].is_bold
+    assert last["wide-as-lean"].is_loss
+    assert not last["wide-as-lean"].is_bold  # bold is for the better
+    assert "Training seeds of each: 1." in sheet.note

@@ -15,6 +15,7 @@ from pc2dae.metrics.words import METRICS
 if TYPE_CHECKING:
     import pandas as pd
 
+LEFT_OUT = "Lean and wide, where they stand here, learned from the other records of the kind (one seed)."
 # kind of real data → title, how to read it
 REAL = {
     "konza": ("Konza: drone flights through prescribed-burn smoke", f"No truth: blind metrics. {CONSTANT}"),
@@ -54,7 +55,10 @@ def scarcity_sheet(rows: pd.DataFrame) -> Sheet:
                 row.append(Cell(mean_of(per_flight(part, metric), (method, "plain")) if len(part) else None))
             cells.append(row)
     columns = ["method", "metric", *(f"{amount:g} campaigns" for amount in AMOUNTS)]
-    note = f"One campaign is 7,894 samples; the same number of steps for all; {flights_in(rows)} held-out flights."
+    note = (
+        f"One campaign is 7,894 samples; the same number of steps for all; {flights_in(rows)} held-out flights. "
+        f"{_seeds_of(rows)} 0 is the raw record: below it the estimate is further from the truth than what went in."
+    )
     return Sheet("Table 5. Scarcity: what more data would bring", columns, cells, note)
 
 
@@ -71,9 +75,18 @@ def ablation_sheet(rows: pd.DataFrame) -> Sheet:
     columns = ["network", *(METRICS[m].heading for m in shown), "MAE better than its base by", "smoother by"]
     note = (
         "lean-as-wide: lean's size with wide's loss weights, softplus and dropout; wide-as-lean the reverse. "
-        "Last columns: paired over flights, bold where the 95 % interval excludes 0."
+        "Last columns: paired over flights, bold where better and the 95 % interval excludes 0. "
+        f"{_seeds_of(rows)}"
     )
     return Sheet("Table 6. Ablation", columns, cells, note)
+
+
+def _seeds_of(rows: pd.DataFrame) -> str:
+    """With how many seeds the networks were trained, in words: "Training seeds: lean 3, cbdae 1." """
+    counts = rows.groupby("method", sort=False)["seed"].nunique()
+    if counts.nunique() == 1:
+        return f"Training seeds of each: {counts.iloc[0]}."
+    return f"Training seeds: {', '.join(f'{method} {count}' for method, count in counts.items())}."
 
 
 def real_sheets(real: pd.DataFrame) -> list[Sheet]:
@@ -94,7 +107,8 @@ def real_sheets(real: pd.DataFrame) -> list[Sheet]:
         ]
         title, note = REAL[kind]
         columns = ["method", *(METRICS[m].heading for m in shown)]
-        sheets.append(Sheet(f"Table 7. {title}", columns, cells, f"{note} Records scored: {flights_in(rows)}."))
+        note = f"{note} {LEFT_OUT} Records scored: {flights_in(rows)}."
+        sheets.append(Sheet(f"Table 7. {title}", columns, cells, note))
     return sheets
 
 
@@ -112,5 +126,5 @@ def _aircraft_sheet(rows: pd.DataFrame, channel: str) -> Sheet:
         [Cell(label(key)), *(Cell(mean_of(values, key), digits=METRICS[m].digits) for m, values in shown)]
         for key in order(shown[0][1])
     ]
-    note = f"Reference-grade record plus noise; σ in units of P98 − P2. {ORACLE}"
+    note = f"Reference-grade record plus noise; σ in units of P98 − P2. {LEFT_OUT} {ORACLE}"
     return Sheet(f"Table 7. GoAmazon {channel.upper()} with injected noise", columns, cells, note)

@@ -22,6 +22,11 @@ class Cell:
     digits: int = 1
 
     @property
+    def is_loss(self) -> bool:
+        """Whether its whole interval lies below 0."""
+        return self.high is not None and self.high < 0
+
+    @property
     def text(self) -> str:
         """As people read it; nothing where there is no figure."""
         if self.value is None or (isinstance(self.value, float) and math.isnan(self.value)):

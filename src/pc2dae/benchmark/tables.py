@@ -168,7 +168,7 @@ def _difference_sheet(figures: dict[str, Figures], title: str, against: Key) -> 
         for key in order(figures["mae_improvement"])
         if key != against
     ]
-    note = "Paired over flights, mean [95 % bootstrap interval]; positive is better; bold where it excludes 0."
+    note = "Paired over flights, mean [95 % bootstrap interval]; bold: better (positive), and the interval excludes 0."
     return Sheet(title, ["method", *(METRICS[m].heading for m in figures)], rows, f"{note} {ORACLE}")
 
 
@@ -177,7 +177,7 @@ def gap(figures: Figures, metric: str, key: Key, against: Key) -> Cell:
     if key not in figures or against not in figures or not np.isfinite(figures[key] - figures[against]).any():
         return Cell()
     found = difference(figures, metric, key, against)
-    is_lead = found.is_lead and found.flights >= FEWEST
+    is_lead = found.low > 0 and found.flights >= FEWEST
     return Cell(found.mean, found.low, found.high, is_bold=is_lead, digits=METRICS[metric].digits)
 
 

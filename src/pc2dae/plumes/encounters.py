@@ -82,7 +82,7 @@ def _held(high: NDArray[np.bool_], foot: NDArray[np.bool_], shortest: int) -> ND
     """[start, stop) of every run of `foot` that holds a run of `high` of that many samples, (run, 2)."""
     tall, feet = _runs(high), _runs(foot)
     cores = tall[tall[:, 1] - tall[:, 0] >= shortest, 0]
-    return feet[np.unique(np.searchsorted(feet[:, 0], cores, side="right") - 1)]
+    return np.asarray(feet[np.unique(np.searchsorted(feet[:, 0], cores, side="right") - 1)])
 
 
 def _runs(mask: NDArray[np.bool_]) -> NDArray[np.intp]:

@@ -138,8 +138,9 @@ def table_of(sheet: Sheet) -> Table:
     for cells in sheet.rows:
         name = cells[0].text
         kind = "rule" if name in YARDSTICKS else "ours" if name.startswith(_OURS) else ""
-        rows.append(Row([cell.text for cell in cells], kind=kind,
-                        best=frozenset(i for i, cell in enumerate(cells) if cell.is_bold)))  # fmt: skip
+        best, worse = (frozenset(i for i, is_so in enumerate(flags) if is_so)
+                       for flags in ([c.is_bold for c in cells], [c.is_loss for c in cells]))  # fmt: skip
+        rows.append(Row([cell.text for cell in cells], kind=kind, best=best, worse=worse))
     soft = frozenset(i for i, column in enumerate(sheet.columns) if column == "paper")
     text = frozenset(i for i, column in enumerate(sheet.columns) if i == 0 or column == "metric")
     return Table([broken(column) for column in sheet.columns], rows, text=text, soft=soft, title=sheet.title,

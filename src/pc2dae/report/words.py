@@ -13,12 +13,13 @@ _UNITS = {"ug": "µg", "degC": "°C"}
 
 @dataclass(frozen=True)
 class Row:
-    """One line of a table; `kind` is its look, `plume` the encounter a click leads to, `best` cells are bold."""
+    """One line of a table; `kind` is its look, `plume` the encounter a click leads to; `best` is bold, `worse` red."""
 
     cells: Sequence[str]
     kind: str = ""
     plume: int | None = None
     best: frozenset[int] = frozenset()
+    worse: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
