@@ -51,11 +51,13 @@ def test_signals_hold_the_drawn_channels_of_one_flight(results, plan):
 
 
 def made(method, values, *, campaigns=1.0):
-    return pd.DataFrame([
+    columns = ["method", "dress", "family", "channel", "flight", "noise", "seed", "campaigns", "metric", "value"]
+    rows = [
         (method, "plain", "all", "all", f"f{i}", "flight", 0, campaigns, metric, v)
         for metric in (*COMPARED, *BLIND)
         for i, v in enumerate(values)
-    ], columns=["method", "dress", "family", "channel", "flight", "noise", "seed", "campaigns", "metric", "value"])  # fmt: skip
+    ]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def test_scarcity_has_one_column_per_amount():
