@@ -24,6 +24,7 @@ LOOKS = (
     ("#56b4e9", "solid"),
     ("#8a8f98", "dash"),
 )
+_TRUTH = "#d55e00"  # what the style sheet draws a truth in: no method gets it beside one
 _INSET_S = 25.0  # to either side of the strongest plume
 _AXES = ("", "2", "3")  # what plotly calls axes side by side
 NEURAL = ("adaptive", "lean", "wide", "despawn", "lstm-ae", "cbdae", "unet", "transformer")
@@ -144,7 +145,7 @@ def signals(table: pd.DataFrame, channel: str) -> Figure | None:
     tracer = wide["truth" if "truth" in wide else methods[-1]].to_numpy(dtype=np.float64)
     middle = float(wide.index.to_numpy(dtype=np.float64)[np.nanargmax(tracer)])
     data: list[Trace] = []
-    others = iter(LOOKS * 2)
+    others = iter([look for look in LOOKS if look[0] != _TRUTH] * 2)
     for method in methods:
         look: Trace = {"meta": {"role": method}} if method in ("raw", "truth") else {}
         if not look:
