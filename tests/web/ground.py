@@ -99,7 +99,7 @@ def wait_for(fact: Any, seconds: float = 60.0) -> None:
         time.sleep(0.02)
 
 
-def plain_csv(rows: int = 200) -> bytes:
+def plain_csv(rows: int = 120) -> bytes:
     """Black Kite's gas family with a plume, one row a second, no flags."""
     names = ("no_a", "no_b", "no2_a", "no2_b", "o3_a", "o3_b", "so2_a", "co_a", "co_b")
     lines = [",".join(["time", *names])]

@@ -18,9 +18,9 @@ PLUME = (1759320080000, 1759320100000)  # 12:01:20 to 12:01:40 of that day
 
 
 def test_what_was_dropped_is_described(dropped: dict[str, Any]) -> None:
-    assert (dropped["name"], dropped["suite"], dropped["span_s"]) == ("kite", "black-kite", 200.0)
+    assert (dropped["name"], dropped["suite"], dropped["span_s"]) == ("kite", "black-kite", 120.0)
     assert dropped["files"] == [{"name": "gas.csv", "bytes": len(plain_csv())}]
-    assert [(s["file"], s["instrument"], s["rows"]) for s in dropped["intake"]["sources"]] == [("gas.csv", "csv", 200)]
+    assert [(s["file"], s["instrument"], s["rows"]) for s in dropped["intake"]["sources"]] == [("gas.csv", "csv", 120)]
     assert dropped["verdicts"][0]["family"] == "gas"
     assert dropped["channels"][0]["name"] == "no_a"
     assert 0.2 < dropped["channels"][0]["below"] < 0.6
@@ -34,7 +34,7 @@ def test_what_was_dropped_is_described(dropped: dict[str, Any]) -> None:
 def test_curves_hold_the_estimate_inside_its_band(ground: Ground, dropped: dict[str, Any]) -> None:
     found = ground.get(f"/api/flights/{dropped['id']}/series", run=dropped["default_run"], channels="co_a,no_a")
     assert list(found["channels"]) == ["co_a", "no_a"]
-    assert len(found["time"]) == 200
+    assert len(found["time"]) == 120
     curve = {k: np.array(v) for k, v in found["channels"]["co_a"].items() if k not in ("flags", "truth")}
     assert (curve["low"] <= curve["estimate"]).all()
     assert (curve["estimate"] <= curve["high"]).all()
@@ -63,7 +63,7 @@ def test_another_strength_is_a_blend_and_costs_no_second_run(ground: Ground, dro
     estimate, got = np.array(whole["estimate"]), np.array(blend["estimate"])
     expected = np.maximum(0.5 * estimate + 0.5 * np.array(whole["raw"]), 0)
     blended = np.isclose(got, expected, atol=0.01)
-    assert blended.sum() > 50
+    assert blended.sum() > 30
     np.testing.assert_allclose(got[~blended], estimate[~blended], atol=0.01)  # flagged: nothing was observed there
     assert ground.denoise(dropped["id"], method="adaptive", strength=0.5)["id"] == half["id"]
     scores = ground.get(f"/api/flights/{dropped['id']}/scores")
@@ -132,7 +132,7 @@ def test_unknown_columns_are_mapped_and_the_files_read_again(ground: Ground) -> 
 
 
 def test_a_folder_says_what_was_left_out_and_why(ground: Ground) -> None:
-    found = ground.drop(("a/gas.csv", plain_csv(120)), ("a/photo.jpg", b"\xff\xd8\xff" + bytes(99)), ("a/x.txt", b"hm"))
+    found = ground.drop(("a/gas.csv", plain_csv(90)), ("a/photo.jpg", b"\xff\xd8\xff" + bytes(99)), ("a/x.txt", b"hm"))
     assert found["state"] == "ready"
     assert {i["file"] for i in found["intake"]["ignored"]} == {"photo.jpg", "x.txt"}
     assert all(i["reason"] for i in found["intake"]["ignored"])

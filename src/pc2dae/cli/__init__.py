@@ -35,7 +35,7 @@ __all__ = ["app", "main"]
 # The optional dependency that a missing module belongs to.
 _EXTRAS = {
     "torch": "train", "safetensors": "train", "onnx": "train", "onnxscript": "train",
-    "paho": "stream", "fastapi": "serve", "uvicorn": "serve", "multipart": "serve",
+    "paho": "stream", "fastapi": "serve", "starlette": "serve", "uvicorn": "serve", "python_multipart": "serve",
     "dask": "cluster", "distributed": "cluster", "zarr": "cluster",
 }  # fmt: skip
 

@@ -13,7 +13,6 @@ from fastapi.responses import FileResponse, JSONResponse, Response
 from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.staticfiles import StaticFiles
-from starlette.types import ASGIApp
 
 from pc2dae import __version__
 from pc2dae.errors import Pc2daeError
@@ -41,7 +40,7 @@ class _Files(StaticFiles):
         return answer
 
 
-def create_app(settings: Settings) -> ASGIApp:
+def create_app(settings: Settings) -> Guard:
     """The application of one ground station."""
     station = Station(settings)
 
@@ -72,7 +71,7 @@ def create_app(settings: Settings) -> ASGIApp:
     app.mount("/static", _Files(directory=STATIC, check_dir=False), name="static")
     app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=4)
     app.add_middleware(SmallBody, limits=settings.limits)
-    return Guard(app, settings)
+    return Guard(app, settings, station)
 
 
 def _page() -> Response:

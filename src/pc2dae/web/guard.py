@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 from http.cookies import CookieError, SimpleCookie
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -38,8 +39,8 @@ HEADERS = {
 class Guard:
     """An ASGI application in front of another."""
 
-    def __init__(self, app: ASGIApp, settings: Settings) -> None:
-        self.app, self.settings = app, settings
+    def __init__(self, app: ASGIApp, settings: Settings, station: Any = None) -> None:
+        self.app, self.settings, self.station = app, settings, station
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer what is not granted, pass on the rest."""

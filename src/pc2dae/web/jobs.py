@@ -61,6 +61,7 @@ class Jobs:
         self.work = asyncio.Semaphore(0)
         self.spare: asyncio.Task[asyncio.subprocess.Process] | None = None
         self.loops: list[asyncio.Task[None]] = []
+        self.is_closed = False
 
     def start(self) -> None:
         """Begin to work."""
@@ -74,6 +75,12 @@ class Jobs:
         await asyncio.gather(*self.loops, *self.under_way.values(), return_exceptions=True)
         if self.spare is not None:
             await end_child(await self.spare)
+
+    def close(self) -> None:
+        """Let those go who follow a job."""
+        self.is_closed = True
+        for event in self.changed.values():
+            event.set()
 
     def check_room(self) -> None:
         """Refuse when too many jobs are waiting."""
@@ -113,7 +120,7 @@ class Jobs:
 
     async def follow(self, job: Job) -> AsyncIterator[Job]:
         """The job now, and again whenever something about it changes, until it is over."""
-        while True:
+        while not self.is_closed:
             event = self.changed.setdefault(job.id, asyncio.Event())
             yield self.shown(job)
             if job.state not in ("queued", "working"):

@@ -221,10 +221,9 @@ class Live:
         if self.replay is not None and self.replay.state in ("starting", "running"):
             raise Refused(409, "a flight is being replayed", hint="stop it first")
         described = load_suite(suite)
-        if self.own is not None and self.payload != (suite, tuple(exclude)):
-            self.payload = (suite, tuple(exclude))
+        before, self.payload, self.suite = self.payload, (suite, tuple(exclude)), described
+        if self.own is not None and self.payload != before:
             await self.own.end(gently=True)  # it begins anew, with this flight's payload
-        self.suite = described
         self.replay = Replay(flight=flight, name=name, speed=speed, state="starting", direct=self.state == "off")
         spec = {"file": file, "name": name, "speed": speed, "broker": self.wanted.broker,
                 "topic": self.wanted.topic_in, "direct": self.replay.direct, "model": self.wanted.model,
@@ -263,12 +262,11 @@ class Live:
 
     def shown(self) -> LiveState:
         """Everything but the estimates."""
-        excluded = self.payload[1] if self.replay is None else ()
         channels = [
             LiveChannel(name=c.name, units=c.units, family=family.name, lower_bound=c.lower_bound)
             for family in self.suite.family
             for c in family.channel
-            if family.name not in excluded
+            if family.name not in self.payload[1]
         ]
         error = self.replay.error if self.replay is not None else None
         return LiveState(

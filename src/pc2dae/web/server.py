@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from types import FrameType
 
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -49,19 +48,20 @@ class Server(uvicorn.Server):
     """Serves one ground station until it is told to stop."""
 
     def __init__(self, settings: Settings) -> None:
+        self.app = create_app(settings)
         prompt = type("Prompt", (Prompt,), {"head_s": settings.limits.quiet_s})
         config = uvicorn.Config(
-            create_app(settings), http=prompt, host=settings.host, port=settings.port, log_level="warning",
+            self.app, http=prompt, host=settings.host, port=settings.port, log_level="warning",
             server_header=False, access_log=False, timeout_keep_alive=20, timeout_graceful_shutdown=1,
             proxy_headers=False, ws="none",
             h11_max_incomplete_event_size=32_768, loop="asyncio",
         )  # fmt: skip
         super().__init__(config)
 
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Ctrl-C once is enough, even while pages listen to events."""
-        self.force_exit = False
-        self.should_exit = True
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Let those go who only listen to events, then end."""
+        self.app.station.hush()
+        await super().shutdown(sockets)
 
 
 def open_socket(settings: Settings) -> socket.socket:

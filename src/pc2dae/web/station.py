@@ -44,9 +44,16 @@ class Station:
         await self.live.start()
         for flight in self.store.listed():
             self._resume(flight)
+        for failed in [f for f in self.store.listed() if f.gallery and f.state == "failed"]:
+            self.store.delete(failed.id)
         if self.settings.gallery and not any(f.gallery for f in self.store.flights.values()):
             flight = Flight(id=new_id(), name="A simulated flight", state="queued", created=now_ms(), gallery=True)
             self._begin(flight, "gallery")
+
+    def hush(self) -> None:
+        """No more events: the server is about to end."""
+        self.live.heard.close()
+        self.jobs.close()
 
     async def stop(self) -> None:
         """Leave in good order."""
@@ -116,6 +123,7 @@ class Station:
             raise Refused(409, "the flight is being read already")
         for run in self.store.runs_of(flight.id):
             self.store.delete(flight.id, run.id)
+        (self.store.folder(flight.id) / "facts.json").unlink(missing_ok=True)
         flight.suite, flight.zone, flight.attempts, flight.default_run = suite, zone, 0, None
         return self._begin(flight, "intake")
 
@@ -159,6 +167,8 @@ class Station:
         if (known := self.store.find_run(flight.id, method, strength)) is not None:
             return known, self.jobs.jobs.get(known.job or "") if known.state != "ready" else None
         self.jobs.check_room()
+        for failed in [r for r in self.store.runs_of(flight.id) if (r.method, r.strength) == (method, strength)]:
+            self.store.delete(flight.id, failed.id)
         run = Run(id=new_id(), flight=flight.id, method=method, strength=strength, state="queued", created=now_ms())
         return run, self._queue_run(run)
 

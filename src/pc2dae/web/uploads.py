@@ -63,6 +63,10 @@ async def receive_upload(request: Request, folder: Path, limits: Limits) -> Uplo
         raise
     except MultipartParseError as error:
         raise Refused(400, f"the form is damaged: {error}") from None
+    except OSError as error:
+        raise Refused(
+            413, f"the disk says: {error.strerror}", hint="delete flights that are no longer needed"
+        ) from None
     finally:
         parts.close()
     upload = parts.upload
