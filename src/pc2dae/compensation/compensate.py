@@ -21,6 +21,7 @@ from pc2dae.flight.schema import MISSING, NOT_MEASURED, THERMAL_TRANSIENT, add_h
 from pc2dae.suite import Suite
 
 Array = NDArray[np.float64]
+Variables = dict[str, xr.Variable]  # a flight's, by name: cheap to change one by one, as a dataset is not
 
 _CELL = {"o3": "OX"}  # ozone is read by a cell named after both its gases; every other cell has its gas's name
 
@@ -31,7 +32,7 @@ def compensate(flight: xr.Dataset) -> xr.Dataset:
     A board without a sheet keeps its millivolts and its channels stay missing; the history says so.
     """
     suite = check_flight(flight)
-    done = flight.copy()
+    done: Variables = {str(name): variable for name, variable in flight.variables.items()}
     sheets: dict[str, Any] = json.loads(flight.attrs.get("calibration", "{}"))
     computed, left = [], []
     # Ozone last: it needs the NO2 of its board.
@@ -51,7 +52,8 @@ def compensate(flight: xr.Dataset) -> xr.Dataset:
     line = f"compensated: {', '.join(computed) if computed else 'nothing to do'}"
     if left:
         line += f"; no calibration sheet, left missing: {', '.join(left)}"
-    return add_history(done, line, level="compensated")
+    new = {name: variable for name, variable in done.items() if variable is not flight.variables.get(name)}
+    return add_history(flight.assign(new), line, level="compensated")
 
 
 def without_sheet(flight: xr.Dataset) -> list[str]:
@@ -70,7 +72,7 @@ def _electrochemical(suite: Suite, flight: xr.Dataset) -> list[str]:
     return names
 
 
-def _compute(done: xr.Dataset, suite: Suite, name: str, sheet: Mapping[str, Any]) -> None:
+def _compute(done: Variables, suite: Suite, name: str, sheet: Mapping[str, Any]) -> None:
     board, _, gas = suite.sources[name].partition(".")
     prefix = board.replace("/", "_")
     we, ae = (done[f"{prefix}_{gas}_{electrode}"].values.astype(np.float64) for electrode in ("we", "ae"))
@@ -84,7 +86,7 @@ def _compute(done: xr.Dataset, suite: Suite, name: str, sheet: Mapping[str, Any]
     done[name].attrs["comment"] = f"{kind}, AAN 803-05 algorithm {RECOMMENDED[kind]}" + (
         ", less NO2" if no2 is not None else ", O3 and NO2 together" if gas == "o3" else ""
     )
-    done[f"{name}_calibration_uncertainty"] = (
+    done[f"{name}_calibration_uncertainty"] = xr.Variable(
         "time",
         cell_uncertainty(ppb, ae, temperature, sheet, kind),
         {
@@ -94,24 +96,24 @@ def _compute(done: xr.Dataset, suite: Suite, name: str, sheet: Mapping[str, Any]
     )
 
 
-def _put(done: xr.Dataset, name: str, values: Array, bits: NDArray[np.int32]) -> None:
+def _put(done: Variables, name: str, values: Array, bits: NDArray[np.int32]) -> None:
     """New values and their flags; only a value that is there is not missing."""
     clear = np.where(np.isfinite(values), bits & ~np.int32(MISSING), bits | np.int32(MISSING)).astype(np.int32)
-    done[name] = ("time", values, dict(done[name].attrs))
-    done[f"qc_{name}"] = ("time", clear, dict(done[f"qc_{name}"].attrs))
+    done[name] = xr.Variable("time", values, dict(done[name].attrs))
+    done[f"qc_{name}"] = xr.Variable("time", clear, dict(done[f"qc_{name}"].attrs))
 
 
-def _temperature(done: xr.Dataset, prefix: str) -> Array:
+def _temperature(done: Variables, prefix: str) -> Array:
     """The board's own temperature [degC], the air's where the board has none."""
     own = f"{prefix}_temperature"
-    air = done["air_temperature"].values if "air_temperature" in done else np.full(done.sizes["time"], np.nan)
+    air = done["air_temperature"].values if "air_temperature" in done else np.full(done["time"].size, np.nan)
     if own not in done:
         return np.asarray(air, dtype=np.float64)
     board = done[own].values.astype(np.float64)
     return np.where(np.isfinite(board), board, air)
 
 
-def _no2(done: xr.Dataset, suite: Suite, board: str) -> Array | None:
+def _no2(done: Variables, suite: Suite, board: str) -> Array | None:
     """NO2 [ppb] of the same board, or of another where this one has no such cell."""
     found = [n for n in suite.names if suite.sources.get(n, "").endswith(".no2") and np.isfinite(done[n].values).any()]
     found.sort(key=lambda n: suite.sources[n].partition(".")[0] != board)

@@ -71,7 +71,7 @@ def screen(flight: xr.Dataset) -> xr.Dataset:
 def _without(flight: xr.Dataset, name: str, sentinels: Sequence[float]) -> dict[str, xr.Variable]:
     """The variable without its sentinels, if it has any."""
     found = np.isin(flight[name].values, sentinels)
-    return {name: flight[name].variable.where(~found)} if found.any() else {}
+    return {name: flight[name].where(~found).variable} if found.any() else {}
 
 
 def _before_noise(flight: xr.Dataset, suite: Suite, channel: Channel) -> Bits:
