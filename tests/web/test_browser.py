@@ -106,12 +106,14 @@ def test_a_flight_from_drop_to_download(
 
 
 def _switch_method(page: Any, until: Until) -> None:
-    """Another filter draws another line and gets a line of scores; another one may stand beside it."""
+    """Another filter draws another line and gets a line of scores; so does half its strength."""
     before = page.locator("#panels .plot").first.screenshot()
     page.select_option("#method", "savgol")
     until(page, "document.querySelector('#tiles').textContent.includes('savgol')")
     until(page, "document.querySelectorAll('#scores tbody tr:not(.rule)').length === 2")
     assert page.locator("#panels .plot").first.screenshot() != before
+    page.fill("#strength", "0.5")
+    until(page, "document.querySelector('#scores').textContent.includes('savgol, 50 %')")
     page.select_option("#other", "adaptive")
     page.wait_for_selector("#key .k-other")
 

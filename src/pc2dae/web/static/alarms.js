@@ -6,8 +6,9 @@ import { clock, exact, number, units } from "./words.js";
 const KEPT = "alarm-limits";
 
 export class Alarms {
-  constructor(onChange) {
-    this.onChange = onChange;
+  /** `onSeen(name)` when somebody has acknowledged an alarm. */
+  constructor(onSeen) {
+    this.onSeen = onSeen;
     this.active = new Map(); // name → {channel, since, until, peak, last}
     try { this.limits = JSON.parse(localStorage.getItem(KEPT)) ?? {}; } catch { this.limits = {}; }
   }
@@ -32,8 +33,6 @@ export class Alarms {
         this.call(`Alarm: ${channel.name} is above ${exact(limit)} ${units(channel.units)}`);
       }
     } else if (known && known.until === null) known.until = time;
-    else return;
-    this.onChange(channel.name);
   }
 
   /** A line per alarm; it stays after the value has fallen, until it is acknowledged. */
@@ -42,7 +41,7 @@ export class Alarms {
       const unit = units(a.channel.units), limit = exact(this.limit(name));
       const words = a.until === null ? `${name} ${number(a.last)} ${unit}, above ${limit} since ${clock(a.since)} UTC` : `${name} was above ${limit} ${unit} from ${clock(a.since)} to ${clock(a.until)} UTC`;
       return el("div", { class: a.until === null ? "alarm is-over" : "alarm" }, el("span", { "aria-hidden": "true" }, "⚠"), el("span", {}, `${words}, peak ${number(a.peak)}`),
-        el("button", { type: "button", class: "push", onclick: () => { this.active.delete(name); this.draw(parent); this.onChange(name); } }, "Seen"));
+        el("button", { type: "button", class: "push", onclick: () => { this.active.delete(name); this.draw(parent); this.onSeen(name); } }, "Seen"));
     });
     if (lines.length || parent.children.length) fill(parent, lines);
     document.title = [...this.active.values()].some((a) => a.until === null) ? "⚠ ALARM · pc2dae" : document.title.replace("⚠ ALARM", "Live");

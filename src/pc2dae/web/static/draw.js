@@ -54,7 +54,7 @@ export function band(g, xs, lows, highs, fillStyle) {
 /** About `count` round values from low to high. */
 export function roundValues(low, high, count) {
   const rough = (high - low) / count, power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= rough * 0.999);
+  const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= rough * 0.65);
   const found = [];
   for (let n = Math.ceil(low / step); n * step <= high; n++) found.push(n * step);
   return found;

@@ -89,6 +89,8 @@ function build(channels) {
   for (const strip of strips.values()) strip.forget();
   strips = new Map(channels.map((channel) => [channel.name, new Strip(channel, alarms)]));
   fill($("live-panels"), [...strips.values()].map((strip) => strip.card));
+  show($("live-window").closest(".row"), true);
+  show($("counters"), true);
 }
 
 function takeEstimate(message) {
@@ -101,7 +103,7 @@ function takeEstimate(message) {
   if (heard.has(message.seq)) return; // a restarted server sends again what it holds
   heard.add(message.seq);
   heardAt = performance.now();
-  if (!strips.size) build(Object.keys(message.estimate).map((name) => ({ name, units: "", lower_bound: 0 })));
+  if (!strips.size) build(live?.channels?.length ? live.channels : Object.keys(message.estimate).map((name) => ({ name, units: "", lower_bound: 0 })));
   for (const [name, strip] of strips) {
     const value = message.estimate[name] ?? null, sigma = message.uncertainty?.[name] ?? null;
     const band = value === null || sigma === null ? [null, null] : [Math.max(value - COVERAGE_90 * sigma, strip.channel.lower_bound ?? 0), value + COVERAGE_90 * sigma];
