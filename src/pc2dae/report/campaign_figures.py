@@ -28,7 +28,8 @@ def calendar(flights: pd.DataFrame) -> Figure:
         text[at % 7][at // 7] = f"{str(day)[:10]}: {flown:.0f} min"
     mondays = [str((first + pd.Timedelta(weeks=week)).date()) for week in range(weeks)]
     trace: Trace = {"type": "heatmap", "x": mondays, "y": list(DAYS), "z": grid, "text": text, "hoverinfo": "text",
-                    "xgap": 2, "ygap": 2, "zmin": 0, "zmax": max(float(minutes.max()), 1.0), "colorscale": "Viridis", "reversescale": True,
+                    "xgap": 2, "ygap": 2, "zmin": 0, "zmax": float(minutes.max()),
+                    "colorscale": "Viridis", "reversescale": True,
                     "colorbar": {"title": {"text": "minutes"}, "thickness": 10, "outlinewidth": 0}}  # fmt: skip
     axes = {"xaxis": {"type": "category", "title": {"text": "week from Monday"}}, "yaxis": {"autorange": "reversed"}}
     return Figure("calendar", [trace], _LAYOUT | axes | {"height": 260})
