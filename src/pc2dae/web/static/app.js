@@ -29,7 +29,9 @@ async function heartbeat() {
   try {
     const health = await get("/health");
     $("version").textContent = `pc2dae ${health.version}`;
-    if (badge.className !== "badge good" || isBusy()) listFlights();
+    const wasAway = badge.className === "badge bad";
+    if (wasAway || isBusy()) listFlights();
+    if (wasAway && document.body.dataset.view === "flight" && !$("title").textContent.trim()) route();
     badge.className = "badge good";
     badge.textContent = health.queued ? `station ready, ${health.queued} waiting` : "station ready";
   } catch {
@@ -39,6 +41,7 @@ async function heartbeat() {
   setTimeout(heartbeat, 4000);
 }
 
+$("skip").addEventListener("click", (event) => { event.preventDefault(); $("main").focus(); });
 $("theme").addEventListener("click", () => dispatchEvent(new Event("toggle-theme")));
 addEventListener("hashchange", route);
 startUpload();

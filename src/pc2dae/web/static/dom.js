@@ -30,18 +30,18 @@ export function option(value, text, more = {}) {
   return el("option", { value, ...more }, text);
 }
 
-/** Rows of cells under a head; `text` columns stand left, `wide` ones wrap; a row may be {cells, kind, go}. */
-export function table(head, rows, { text = [0], wide = [], caption = "" } = {}) {
+/** Rows of cells under a head; `text` columns stand left, `wide` ones wrap; a row may be {cells, kind, go, best}. */
+export function table(head, rows, { text = [0], wide = [], caption = "", kind = null } = {}) {
   const side = (i) => [text.includes(i) && "text", wide.includes(i) && "wide"].filter(Boolean).join(" ") || null;
   const line = (row) => {
-    const { cells, kind, go, best = [] } = Array.isArray(row) ? { cells: row } : row;
+    const { cells, kind: look, go, best = [] } = Array.isArray(row) ? { cells: row } : row;
     const tds = cells.map((cell, i) => {
       const inner = i === 0 && go ? el("button", { type: "button", class: "link", "aria-label": `Show plume ${cell}`, onclick: go }, cell) : cell;
       return el(i === 0 ? "th" : "td", { class: [side(i), best.includes(i) && "best"].filter(Boolean).join(" ") || null, scope: i === 0 ? "row" : null }, inner);
     });
-    return el("tr", { class: [kind, go && "goes"].filter(Boolean).join(" ") || null, onclick: go ? (e) => e.target.tagName !== "BUTTON" && go(e) : null }, tds);
+    return el("tr", { class: [look, go && "goes"].filter(Boolean).join(" ") || null, onclick: go ? (e) => e.target.tagName !== "BUTTON" && go(e) : null }, tds);
   };
-  return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption || head.filter(Boolean).join(", ") },
+  return el("div", { class: kind ? `scroll ${kind}` : "scroll", tabindex: "0", role: "region", "aria-label": caption || head.filter(Boolean).join(", ") },
     el("table", {}, el("thead", {}, el("tr", {}, head.map((h, i) => el("th", { class: side(i), scope: "col" }, h)))), el("tbody", {}, rows.map(line))));
 }
 

@@ -33,6 +33,7 @@ export const isBusy = () => flights.some((flight) => flight.state === "queued" |
 
 export function markShown(id) {
   shown = id;
+  if (id) $("tab-flight").href = `#/flight/${id}`; // from the live view back to the flight that was shown
   draw();
 }
 

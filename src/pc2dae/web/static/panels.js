@@ -9,7 +9,7 @@ export class Panels {
   constructor({ onRange, onHover, onMap, onSeen }) {
     Object.assign(this, { onRange, onHover, onMap, onSeen, layers: null, fine: null });
     this.panels = new Map();
-    this.watcher = new IntersectionObserver((entries) => this.seen(entries), { rootMargin: "200px" });
+    this.watcher = new IntersectionObserver((entries) => this.seen(entries), { rootMargin: "400px" });
   }
 
   /** Cards for a flight's channels; families left as logged beside others that were not are folded away. */

@@ -4,7 +4,7 @@ import { el, table } from "./dom.js";
 import { clock, count, duration, isNumber, number, percent, plusMinus, signed, units } from "./words.js";
 
 const NAMES = { BC: "BC", CO: "CO", CO2: "CO₂", NOx: "NOₓ", bc: "BC", co: "CO", co2: "CO₂", nox: "NOₓ" };
-const RATIOS = { "bc/co": "ΔBC/ΔCO", "nox/co": "ΔNOₓ/ΔCO", "co/co2": "ΔCO/ΔCO₂", mce: "MCE" };
+const RATIOS = { mce: "MCE", "co/co2": "ΔCO/ΔCO₂", "bc/co": "ΔBC/ΔCO", "nox/co": "ΔNOₓ/ΔCO" };
 const METHODS = { integral: "integrals", slope: "orthogonal regression" };
 const KINDS = { 1: "no measurement", 2: "not believed", 3: "repeat", 4: "with care" };
 
@@ -56,7 +56,7 @@ export function plumeTables(plumes, goTo) {
   }));
   return [
     el("p", { class: "soft" }, "Excess over a drifting background, integrated from the unbounded estimate; ± is one standard uncertainty. A row leads to its plume. – : too little of the denominator for a ratio."),
-    table(head, rows, { text: [0, 1], caption: "Plume encounters" }), ...ratioTable(plumes),
+    table(head, rows, { text: [0, 1], caption: "Plume encounters", kind: "dense" }), ...ratioTable(plumes),
   ];
 }
 
