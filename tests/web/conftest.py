@@ -187,6 +187,7 @@ def ground(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ground]:
 @pytest.fixture(scope="session")
 def dropped(ground: Ground) -> dict[str, Any]:
     """A flight on it that is read and denoised."""
-    found = ground.drop(("kite/gas.csv", plain_csv()))
+    others = (("kite/photo.jpg", b"\xff\xd8\xff" + bytes(99)), ("kite/notes.txt", b"windy"))
+    found = ground.drop(("kite/gas.csv", plain_csv()), *others)
     assert found["state"] == "ready", found
     return found

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import httpx
 import psutil
 import pytest
 
@@ -22,29 +23,40 @@ def workers() -> list[psutil.Process]:
     return [p for p in psutil.Process().children(recursive=True) if "pc2dae.web.worker" in " ".join(p.cmdline())]
 
 
+def drop(ground: Ground, rows: int = 90) -> httpx.Response:
+    return ground.client.post("/api/flights", files={"files": ("a.csv", plain_csv(rows))})
+
+
 def begun(ground: Ground, rows: int = 3000) -> dict[str, Any]:
     """A job that is under way."""
-    answer = ground.client.post("/api/flights", files={"files": ("a.csv", plain_csv(rows))}).json()
+    answer = drop(ground, rows).json()
     wait_for(lambda: ground.get(f"/api/jobs/{answer['job']['id']}")["fraction"] > 0)
     return dict(answer)
 
 
-def test_a_cancelled_job_takes_its_worker_with_it(tmp_path: Path) -> None:
-    with grounded(tmp_path) as ground:
+def test_whatever_happens_to_a_job_the_server_goes_on(tmp_path: Path) -> None:
+    """Killed, cancelled while it works, cancelled while it waits, too many; and no worker outlives its server."""
+    with grounded(tmp_path, limits=replace(LIMITS, queue=2)) as ground:
         first = begun(ground)
-        second = ground.client.post("/api/flights", files={"files": ("b.csv", plain_csv())}).json()
-        third = ground.client.post("/api/flights", files={"files": ("c.csv", plain_csv())}).json()
+        second, third = (drop(ground).json() for _ in range(2))
         assert (second["job"]["position"], third["job"]["position"]) == (0, 1)
-        busy = workers()
-        for job in (second, first, third):
-            state = ground.client.delete(f"/api/jobs/{job['job']['id']}").json()["state"]
-            assert state == "cancelled"
-        assert [f["state"] for f in ground.get("/api/flights")] == ["failed"] * 3
-        assert ground.get(f"/api/flights/{first['flight']['id']}")["error"] == "cancelled"
-        wait_for(lambda: not any(p.is_running() for p in busy[:1]))
+        fourth = drop(ground)
+        assert (fourth.status_code, fourth.json()["error"]) == (429, "2 jobs are waiting")
+        for process in workers():
+            os.kill(process.pid, signal.SIGSEGV)
+        told = ground.wait(first["job"]["id"])
+        assert (told["state"], told["error"]) == ("failed", "the reader was broken by it (SIGSEGV)")
+        wait_for(lambda: ground.get(f"/api/jobs/{second['job']['id']}")["fraction"] > 0)
+        for job in (third, second):
+            assert ground.client.delete(f"/api/jobs/{job['job']['id']}").json()["state"] == "cancelled"
+        assert [f["error"] for f in ground.get("/api/flights")][:2] == ["cancelled", "cancelled"]
         assert ground.get("/health")["queued"] == 0
         again = ground.client.post(f"/api/flights/{second['flight']['id']}/again", json={}).json()
-        assert ground.wait(again["job"]["id"])["state"] == "done"
+        wait_for(lambda: ground.get(f"/api/jobs/{again['job']['id']}")["state"] == "working")
+        wait_for(workers)
+        mine = workers()
+    time.sleep(0.2)
+    assert not any(p.is_running() and p.status() != psutil.STATUS_ZOMBIE for p in mine)
 
 
 @pytest.mark.parametrize(("change", "said"), [
@@ -59,28 +71,10 @@ def test_a_job_ends_at_its_limits(change: dict[str, Any], said: str, tmp_path: P
     assert said in found["error"]
 
 
-def test_a_killed_worker_is_one_line_and_the_next_job_is_done(tmp_path: Path) -> None:
-    with grounded(tmp_path) as ground:
-        job = begun(ground)
-        for process in workers():
-            os.kill(process.pid, signal.SIGSEGV)
-        told = ground.wait(job["job"]["id"])
-        assert (told["state"], told["error"]) == ("failed", "the reader was broken by it (SIGSEGV)")
-        assert ground.drop(("a.csv", plain_csv(90)))["state"] == "ready"
-
-
-def test_a_full_queue_is_said_before_the_files_come(tmp_path: Path) -> None:
-    with grounded(tmp_path, limits=replace(LIMITS, queue=1)) as ground:
-        begun(ground)
-        assert ground.client.post("/api/flights", files={"files": ("b.csv", plain_csv())}).status_code == 202
-        answer = ground.client.post("/api/flights", files={"files": ("c.csv", plain_csv())})
-        assert (answer.status_code, answer.json()["error"]) == (429, "1 jobs are waiting")
-
-
 def test_what_was_under_way_is_done_after_a_restart(tmp_path: Path) -> None:
     with grounded(tmp_path) as ground:
         job = begun(ground)
-        kept = ground.client.post("/api/flights", files={"files": ("b.csv", plain_csv(90))}).json()
+        kept = drop(ground).json()
     records = {p.parent.name: json.loads(p.read_text()) for p in tmp_path.glob("flights/*/record.json")}
     assert records[job["flight"]["id"]]["state"] == "working"
     assert records[kept["flight"]["id"]]["state"] == "queued"
@@ -97,12 +91,3 @@ def test_what_was_under_way_is_done_after_a_restart(tmp_path: Path) -> None:
     with grounded(tmp_path) as ground:
         flight = ground.get(f"/api/flights/{kept['flight']['id']}")
         assert len(ground.get(f"/api/flights/{flight['id']}/series", run=flight["default_run"])["time"]) == 90
-
-
-def test_no_worker_outlives_its_server(tmp_path: Path) -> None:
-    with grounded(tmp_path) as ground:
-        begun(ground)
-        mine = workers()
-        assert mine
-    time.sleep(0.2)
-    assert not any(p.is_running() and p.status() != psutil.STATUS_ZOMBIE for p in mine)
