@@ -59,6 +59,7 @@ def connected(
             memory_limit=memory,
             dashboard_address=_DASHBOARD if dashboard else None,
             worker_dashboard_address=None,
+            preload="pc2dae.archive.preload",
             silence_logs=logging.CRITICAL,
         ) as local,
         Client(local, set_as_default=False) as client,

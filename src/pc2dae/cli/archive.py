@@ -69,6 +69,9 @@ def denoise(
                         if record["status"] == FAILED:
                             failures += 1
                             progress.console.print(f"{record['flight']}: {record['error']}", highlight=False)
+        except KeyboardInterrupt:
+            typer.echo("what is done is kept; the same command goes on from there", err=True)
+            raise
         finally:
             table = write_index(place)
     done = len(todo) - failures

@@ -1,0 +1,12 @@
+"""What a worker of a local cluster does first: leave Ctrl-C to its client, and load what every flight needs."""
+
+from __future__ import annotations
+
+import signal
+from typing import Any
+
+
+def dask_setup(worker: Any) -> None:
+    """Called by Dask in the worker's own process."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all; the client ends its workers
+    import pc2dae.archive.work  # noqa: F401
