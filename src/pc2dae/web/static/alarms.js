@@ -39,8 +39,12 @@ export class Alarms {
   draw(parent) {
     const lines = [...this.active.entries()].map(([name, a]) => {
       const unit = units(a.channel.units), limit = exact(this.limit(name));
-      const words = a.until === null ? `${name} ${number(a.last)} ${unit}, above ${limit} since ${clock(a.since)} UTC` : `${name} was above ${limit} ${unit} from ${clock(a.since)} to ${clock(a.until)} UTC`;
-      return el("div", { class: a.until === null ? "alarm is-over" : "alarm" }, el("span", { "aria-hidden": "true" }, "⚠"), el("span", {}, `${words}, peak ${number(a.peak)}`),
+      const isOver = a.until === null, since = clock(a.since);
+      const words = isOver
+        ? `${name} ${number(a.last)} ${unit}, above ${limit} since ${since} UTC`
+        : `${name} was above ${limit} ${unit} from ${since} to ${clock(a.until)} UTC`;
+      return el("div", { class: isOver ? "alarm is-over" : "alarm" },
+        el("span", { "aria-hidden": "true" }, "⚠"), el("span", {}, `${words}, peak ${number(a.peak)}`),
         el("button", { type: "button", class: "push", onclick: () => { this.active.delete(name); this.draw(parent); this.onSeen(name); } }, "Seen"));
     });
     if (lines.length || parent.children.length) fill(parent, lines);

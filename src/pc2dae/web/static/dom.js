@@ -30,19 +30,22 @@ export function option(value, text, more = {}) {
   return el("option", { value, ...more }, text);
 }
 
+const classes = (...names) => names.filter(Boolean).join(" ") || null;
+
 /** Rows of cells under a head; `text` columns stand left, `wide` ones wrap; a row may be {cells, kind, go, best}. */
 export function table(head, rows, { text = [0], wide = [], caption = "", kind = null } = {}) {
-  const side = (i) => [text.includes(i) && "text", wide.includes(i) && "wide"].filter(Boolean).join(" ") || null;
+  const side = (i) => classes(text.includes(i) && "text", wide.includes(i) && "wide");
   const line = (row) => {
     const { cells, kind: look, go, best = [] } = Array.isArray(row) ? { cells: row } : row;
-    const tds = cells.map((cell, i) => {
-      const inner = i === 0 && go ? el("button", { type: "button", class: "link", "aria-label": `Show plume ${cell}`, onclick: go }, cell) : cell;
-      return el(i === 0 ? "th" : "td", { class: [side(i), best.includes(i) && "best"].filter(Boolean).join(" ") || null, scope: i === 0 ? "row" : null }, inner);
-    });
-    return el("tr", { class: [look, go && "goes"].filter(Boolean).join(" ") || null, onclick: go ? (e) => e.target.tagName !== "BUTTON" && go(e) : null }, tds);
+    const goes = (cell) => el("button", { type: "button", class: "link", "aria-label": `Show plume ${cell}`, onclick: go }, cell);
+    const first = el("th", { class: side(0), scope: "row" }, go ? goes(cells[0]) : cells[0]);
+    const others = cells.slice(1).map((cell, i) => el("td", { class: classes(side(i + 1), best.includes(i + 1) && "best") }, cell));
+    const onclick = go && ((event) => event.target.tagName !== "BUTTON" && go());
+    return el("tr", { class: classes(look, go && "goes"), onclick }, first, others);
   };
-  return el("div", { class: kind ? `scroll ${kind}` : "scroll", tabindex: "0", role: "region", "aria-label": caption || head.filter(Boolean).join(", ") },
-    el("table", {}, el("thead", {}, el("tr", {}, head.map((h, i) => el("th", { class: side(i), scope: "col" }, h)))), el("tbody", {}, rows.map(line))));
+  const heading = el("thead", {}, el("tr", {}, head.map((h, i) => el("th", { class: side(i), scope: "col" }, h))));
+  return el("div", { class: classes("scroll", kind), tabindex: "0", role: "region", "aria-label": caption },
+    el("table", {}, heading, el("tbody", {}, rows.map(line))));
 }
 
 /** Ask before something is lost; true when the person means it. */

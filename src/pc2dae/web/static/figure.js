@@ -12,7 +12,8 @@ export function paint(canvas, { channel, series, other, encounters, range }) {
   const [g, width, height] = cleared(canvas);
   if (!width) return;
   const mine = series.channels[channel.name], [low, high] = vertical(mine, series.time, range), foot = height - FOOT;
-  const x = (ms) => LEFT + ((ms - range[0]) / (range[1] - range[0])) * (width - LEFT - RIGHT), y = (v) => foot - STRIP - ((v - low) / (high - low)) * (foot - STRIP - TOP);
+  const x = (ms) => LEFT + ((ms - range[0]) / (range[1] - range[0])) * (width - LEFT - RIGHT);
+  const y = (v) => foot - STRIP - ((v - low) / (high - low)) * (foot - STRIP - TOP);
   grid(g, { width, foot, low, high, range, x, y });
   g.save();
   g.beginPath();
@@ -62,8 +63,8 @@ function curves(g, mine, time, other, name, range, x, y) {
   draw(mine.estimate, { stroke: colour("estimate"), width: 2 });
   const beside = other?.channels[name]?.estimate;
   if (!beside) return;
-  const [a, b] = inside(other.time, range);
-  line(g, other.time.slice(a, b).map(x), beside.slice(a, b).map((v) => (v === null ? null : y(v))), { stroke: colour("other"), width: 1.8, dash: [5, 3] });
+  const [a, b] = inside(other.time, range), ys = beside.slice(a, b).map((v) => (v === null ? null : y(v)));
+  line(g, other.time.slice(a, b).map(x), ys, { stroke: colour("other"), width: 1.8, dash: [5, 3] });
 }
 
 /** The samples of a stretch and one more to either side, so that lines reach the edge. */

@@ -12,7 +12,12 @@ import { Track } from "./track.js";
 import { day } from "./words.js";
 
 const POINTS = 1500; // of a line over the whole flight: two for each pixel of a panel
-const FORMATS = { nc: ["netCDF", "CF, with what was logged, flags and history"], csv: ["CSV", "for a spreadsheet"], ict: ["ICARTT", "for an archive of airborne data"], html: ["Report", "one HTML page that needs nothing else"] };
+const FORMATS = {
+  nc: ["netCDF", "CF, with what was logged, flags and history"],
+  csv: ["CSV", "for a spreadsheet"],
+  ict: ["ICARTT", "for an archive of airborne data"],
+  html: ["Report", "one HTML page that needs nothing else"],
+};
 
 let latest = 0; // an answer that comes after another flight was asked for is dropped
 let state = null; // {detail, run, other, layers, plumes, span, range, channel}
@@ -85,7 +90,8 @@ async function showWork(detail, turn) {
 function progress(bar, words, job) {
   if (job.state === "queued") bar.removeAttribute("value");
   else bar.value = job.fraction;
-  words.textContent = job.state === "queued" ? (job.position ? `waits for ${job.position} other` : "waits for its turn") : `${job.message || "working"}, ${Math.round(100 * job.fraction)} %`;
+  const waits = job.position ? `waits for ${job.position} other` : "waits for its turn";
+  words.textContent = job.state === "queued" ? waits : `${job.message || "working"}, ${Math.round(100 * job.fraction)} %`;
 }
 
 function showFailed(detail) {
@@ -122,8 +128,10 @@ function fillTools() {
   fill($("other"), grouped(option("", "nothing", { selected: !other }), other?.method));
   setStrength(run?.strength ?? 1);
   fill($("track-channel"), detail.channels.map((c) => option(c.name, c.name)));
-  fill($("download-list"), Object.entries(FORMATS).map(([format, [name, words]]) =>
-    el("li", {}, el("a", { href: query(`/api/flights/${detail.id}/download`, { run: run?.id, format }), download: true }, el("b", {}, name), el("span", {}, words)))));
+  fill($("download-list"), Object.entries(FORMATS).map(([format, [name, words]]) => {
+    const href = query(`/api/flights/${detail.id}/download`, { run: run?.id, format });
+    return el("li", {}, el("a", { href, download: true }, el("b", {}, name), el("span", {}, words)));
+  }));
 }
 
 const titleOf = (run) => methods.find((m) => m.name === run.method)?.title ?? run.method;
@@ -204,11 +212,11 @@ async function refine() {
   if (isWhole || !layers[0].thinned || panels.isFine) return;
   asked?.abort();
   asked = new AbortController();
-  const length = range[1] - range[0];
-  const wanted = { channels: panels.visible.join(","), from: Math.floor(range[0] - length / 4), to: Math.ceil(range[1] + length / 4), points: POINTS }; // a little more, for panning
-  const path = `/api/flights/${detail.id}/series`;
+  const margin = (range[1] - range[0]) / 4; // for panning
+  const wanted = { channels: panels.visible.join(","), from: Math.floor(range[0] - margin), to: Math.ceil(range[1] + margin), points: POINTS };
+  const finer = (r) => get(query(`/api/flights/${detail.id}/series`, { ...wanted, run: r?.id }), asked.signal);
   try {
-    const fine = await Promise.all([run, other].map((r, i) => (i === 1 && !other ? null : get(query(path, { ...wanted, run: r?.id }), asked.signal))));
+    const fine = await Promise.all([finer(run), other && finer(other)]);
     if (state.range === range && state.run === run) panels.refine(fine);
   } catch (problem) {
     if (problem.name !== "AbortError") $("range-words").textContent = problem.line ?? String(problem);

@@ -1,7 +1,7 @@
 // The list of flights at the side.
 
 import { get, remove } from "./api.js";
-import { $, ask, el, fill } from "./dom.js";
+import { $, ask, el, fill, show } from "./dom.js";
 import { day, duration } from "./words.js";
 
 let flights = [];
@@ -45,13 +45,16 @@ function draw() {
     return el("li", { class: flight.id === shown ? "is-shown" : null },
       el("a", { href: `#/flight/${flight.id}`, "aria-current": flight.id === shown ? "true" : null, title: flight.error || flight.name },
         el("b", {}, flight.name), el("span", { class: flight.state === "failed" ? "bad" : null }, flight.gallery ? `simulated · ${words}` : words)),
-      !flight.gallery && el("button", { type: "button", "aria-label": `Delete ${flight.name}`, title: "Delete", onclick: () => forget(flight) }, "✕"));
+      !flight.gallery && el("button", { type: "button", title: "Delete", "aria-label": `Delete ${flight.name}`, onclick: () => forget(flight) }, "✕"));
   }));
 }
 
 async function forget(flight) {
   if (!(await ask(`Delete ${flight.name} and everything made from it from this station?`, "Delete"))) return;
-  try { await remove(`/api/flights/${flight.id}`); } catch (problem) { if (problem.status !== 404) { $("drop-problem").textContent = problem.line; $("drop-problem").hidden = false; } }
+  await remove(`/api/flights/${flight.id}`).catch((problem) => {
+    $("drop-problem").textContent = problem.line;
+    show($("drop-problem"), problem.status !== 404); // gone already is as good
+  });
   await listFlights();
   if (flight.id === shown) location.hash = "#/";
 }

@@ -49,20 +49,23 @@ const STATES = {
   direct: ["good", (l) => `Replaying ${nameOf(l.replay)} at ${l.replay.speed} × the speed it was flown, without a broker.`],
   off: ["", () => "Not connected. Connect to the broker your payload sends to, or replay a flight."],
   connecting: ["wait", (l) => `Connecting to ${l.broker} …`],
-  connected: ["good", (l) => (l.replay ? `Replaying ${nameOf(l.replay)} at ${l.replay.speed} × the speed it was flown.` : `Connected to ${l.broker}, listening to ${l.topic_in}.`)],
+  replayed: ["good", (l) => `Replaying ${nameOf(l.replay)} at ${l.replay.speed} × the speed it was flown.`],
+  connected: ["good", (l) => `Connected to ${l.broker}, listening to ${l.topic_in}.`],
   lost: ["bad", (l) => `The broker ${l.broker} is gone. The station keeps trying; nothing that was sent is lost.`],
 };
 
 const nameOf = (replay) => knownFlights().find((f) => f.id === replay.flight)?.name ?? replay.name;
 
 function lead(kind, words) {
-  fill($("live-lead"), el("span", { class: `badge ${kind}`, id: "live-badge" }, kind === "good" ? "live" : kind === "bad" ? "broker lost" : kind === "wait" ? (live?.state === "connecting" ? "connecting" : "reconnecting") : "off"), ` ${words}`);
+  const badge = { good: "live", bad: "broker lost", wait: live?.state === "connecting" ? "connecting" : "reconnecting" }[kind] ?? "off";
+  fill($("live-lead"), el("span", { class: `badge ${kind}`, id: "live-badge" }, badge), ` ${words}`);
 }
 
 function takeState(now) {
   live = now;
   const isOn = now.state !== "off", runs = isReplaying();
-  const [kind, words] = STATES[!isOn && runs ? "direct" : now.state] ?? STATES.off;
+  const state = runs && now.state === "connected" ? "replayed" : runs && !isOn ? "direct" : now.state;
+  const [kind, words] = STATES[state] ?? STATES.off;
   lead(kind, words(now));
   const problem = now.replay?.error || (now.state === "lost" ? "" : now.error || now.message) || "";
   $("live-problem").textContent = problem;
@@ -79,7 +82,7 @@ function takeState(now) {
   if (!isEmpty && now.channels?.length && namesOf(now.channels) !== namesOf([...strips.values()].map((s) => s.channel))) build(now.channels);
   show($("live-window").closest(".row"), strips.size > 0);
   show($("counters"), !isEmpty);
-  if (!strips.size) fill($("live-panels"), el("div", { class: "empty" }, el("p", {}, "Nothing to show yet."), el("p", {}, "Replay a flight to see how it looks while one is in the air.")));
+  if (!strips.size) fill($("live-panels"), el("p", { class: "empty" }, "Nothing to show yet. Replay a flight to see how it looks while one is in the air."));
 }
 
 const namesOf = (channels) => channels.map((c) => c.name).join();
@@ -103,11 +106,12 @@ function takeEstimate(message) {
   if (heard.has(message.seq)) return; // a restarted server sends again what it holds
   heard.add(message.seq);
   heardAt = performance.now();
-  if (!strips.size) build(live?.channels?.length ? live.channels : Object.keys(message.estimate).map((name) => ({ name, units: "", lower_bound: 0 })));
+  if (!strips.size) build(live?.channels ?? []);
   for (const [name, strip] of strips) {
     const value = message.estimate[name] ?? null, sigma = message.uncertainty?.[name] ?? null;
-    const band = value === null || sigma === null ? [null, null] : [Math.max(value - COVERAGE_90 * sigma, strip.channel.lower_bound ?? 0), value + COVERAGE_90 * sigma];
-    strip.add({ time: message.time, value, sigma, low: band[0], high: band[1], raw: message.raw?.[name] ?? null }, KEPT_S);
+    const half = value === null || sigma === null ? NaN : COVERAGE_90 * sigma;
+    const low = Math.max(value - half, strip.channel.lower_bound ?? 0);
+    strip.add({ time: message.time, value, sigma, low, high: value + half, raw: message.raw?.[name] ?? null }, KEPT_S);
     if (value !== null) alarms.judge(strip.channel, value, message.time);
   }
   drawSoon();
@@ -157,7 +161,8 @@ $("connect").addEventListener("submit", (event) => {
 });
 $("replay").addEventListener("submit", (event) => {
   event.preventDefault();
-  act(() => (isReplaying() ? remove("/api/live/replay") : post("/api/live/replay", { flight: $("replay-flight").value, speed: Number($("replay-speed").value) })));
+  const wanted = { flight: $("replay-flight").value, speed: Number($("replay-speed").value) };
+  act(() => (isReplaying() ? remove("/api/live/replay") : post("/api/live/replay", wanted)));
 });
 $("live-window").addEventListener("change", drawSoon);
 addEventListener("theme", drawSoon);

@@ -4,6 +4,8 @@ import { $, el, fill } from "./dom.js";
 import { Plot } from "./plot.js";
 import { isNumber, number, percent, units } from "./words.js";
 
+const EDGE_MS = 2000; // a series may begin and end that much inside of what it was asked for
+
 export class Panels {
   /** `onRange(range)` when a person zooms, `onHover(ms)`, `onMap(name)`, `onSeen()` when other panels came into view. */
   constructor({ onRange, onHover, onMap, onSeen }) {
@@ -31,11 +33,13 @@ export class Panels {
   card(channel, run) {
     const plot = new Plot(channel, { onRange: this.onRange, onHover: (ms) => this.point(ms) });
     const words = summaryOf(channel, run), summary = el("p", { class: "note summary" }, words);
-    const map = el("button", { type: "button", title: "Colour the track by it", "aria-label": `Colour the track by ${channel.name}`, "aria-pressed": "false", onclick: () => this.onMap(channel.name) }, "◎");
-    const tall = el("button", { type: "button", title: "Larger or smaller", "aria-label": `Draw ${channel.name} larger or smaller`, onclick: () => plot.element.classList.toggle("tall") }, "↕");
+    const button = (sign, title, onclick) => el("button", { type: "button", title, "aria-label": `${title}: ${channel.name}`, onclick }, sign);
+    const map = button("◎", "Colour the track by it", () => this.onMap(channel.name));
+    const tall = button("↕", "Larger or smaller", () => plot.element.classList.toggle("tall"));
+    const name = el("h4", {}, channel.name, el("span", { class: "note" }, `${channel.long_name ?? ""} [${units(channel.units)}]`));
     this.panels.set(channel.name, { channel, plot, summary, words, map, isSeen: false, isStale: true });
-    return el("div", { class: "card panel", "data-channel": channel.name },
-      el("div", { class: "panel-head" }, el("h4", {}, channel.name, el("span", { class: "note" }, `${channel.long_name ?? ""} [${units(channel.units)}]`)), summary, map, tall), plot.element);
+    const head = el("div", { class: "panel-head" }, name, summary, map, tall);
+    return el("div", { class: "card panel", "data-channel": channel.name }, head, plot.element);
   }
 
   /** New data: `layers` are [series of the run, of the one beside it or null] over the whole flight. */
@@ -66,13 +70,11 @@ export class Panels {
   get visible() { return [...this.panels.values()].filter((p) => p.isSeen).map((p) => p.channel.name); }
 
   /** Whether the finer series at hand hold the stretch shown for what is in view. */
-  get isFine() {
-    const time = this.fine?.[0].time;
-    return Boolean(time?.length) && time[0] - 2000 <= this.range[0] && time.at(-1) + 2000 >= this.range[1] && this.visible.every((name) => this.fine[0].channels[name]);
-  }
+  get isFine() { return this.visible.every((name) => this.finerOf(0, name)); }
 
   seen(entries) {
-    for (const entry of entries) for (const panel of this.panels.values()) if (panel.plot.element === entry.target) panel.isSeen = entry.isIntersecting;
+    const places = new Map(entries.map((entry) => [entry.target, entry.isIntersecting]));
+    for (const panel of this.panels.values()) panel.isSeen = places.get(panel.plot.element) ?? panel.isSeen;
     this.draw();
     this.onSeen();
   }
@@ -89,8 +91,9 @@ export class Panels {
   }
 
   finerOf(layer, name) {
-    const fine = this.fine?.[layer], time = fine?.time;
-    return fine?.channels[name] && time.length && time[0] - 2000 <= this.range[0] && time.at(-1) + 2000 >= this.range[1] ? fine : null;
+    const fine = this.fine?.[layer], time = fine?.time ?? [];
+    const holds = time.length > 0 && time[0] - EDGE_MS <= this.range[0] && time.at(-1) + EDGE_MS >= this.range[1];
+    return holds && fine.channels[name] ? fine : null;
   }
 
   point(ms) {

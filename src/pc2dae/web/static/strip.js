@@ -10,13 +10,23 @@ export class Strip {
   constructor(channel, alarms) {
     this.channel = channel;
     this.rows = [];
+    this.window_s = 300;
     this.value = el("p", { class: "value" }, "–");
     this.canvas = el("canvas", { role: "img", "aria-label": `${channel.name}, the last minutes` });
-    this.limit = el("input", { type: "number", step: "any", inputmode: "decimal", placeholder: "none", "aria-label": `Alarm when ${channel.name} is above`, value: alarms.limit(channel.name) ?? "",
-      onchange: (e) => { alarms.setLimit(channel.name, e.target.value === "" ? null : Number(e.target.value)); this.draw(this.window_s ?? 300, alarms); this.mark(alarms); } });
+    this.limit = el("input", {
+      type: "number", step: "any", inputmode: "decimal", placeholder: "none", value: alarms.limit(channel.name) ?? "",
+      "aria-label": `Alarm when ${channel.name} is above`,
+      onchange: (event) => {
+        alarms.setLimit(channel.name, event.target.value === "" ? null : Number(event.target.value));
+        this.draw(this.window_s, alarms);
+      },
+    });
     this.card = el("div", { class: "card live", "data-channel": channel.name },
       el("div", { class: "row" }, el("h4", {}, channel.name), el("label", { class: "push" }, "alarm above", this.limit)), this.value, this.canvas);
-    this.watcher = new IntersectionObserver(([entry]) => { this.isSeen = entry.isIntersecting; if (this.isSeen) this.draw(this.window_s ?? 300, alarms); });
+    this.watcher = new IntersectionObserver(([entry]) => {
+      this.isSeen = entry.isIntersecting;
+      this.draw(this.window_s, alarms);
+    });
     this.watcher.observe(this.canvas);
   }
 
@@ -44,7 +54,8 @@ export class Strip {
     const from = last.time - 1000 * window_s, rows = this.rows.filter((r) => r.time >= from);
     const known = extent(rows);
     if (!known) return;
-    const [low, high] = known, foot = height - 16, x = (ms) => LEFT + ((ms - from) / (1000 * window_s)) * (width - LEFT - 2), y = (v) => foot - 2 - ((v - low) / (high - low)) * (foot - 8);
+    const [low, high] = known, foot = height - 16;
+    const x = (ms) => LEFT + ((ms - from) / (1000 * window_s)) * (width - LEFT - 2), y = (v) => foot - 2 - ((v - low) / (high - low)) * (foot - 8);
     this.frame(g, { width, foot, low, high, from, to: last.time, y });
     const xs = rows.map((r) => x(r.time)), ys = (key) => rows.map((r) => (isNumber(r[key]) ? y(r[key]) : null));
     line(g, xs, ys("raw"), { stroke: colour("raw") });

@@ -8,6 +8,14 @@ const RATIOS = { mce: "MCE", "co/co2": "ΔCO/ΔCO₂", "bc/co": "ΔBC/ΔCO", "no
 const METHODS = { integral: "integrals", slope: "orthogonal regression" };
 const KINDS = { 1: "no measurement", 2: "not believed", 3: "repeat", 4: "with care" };
 
+const CHANNEL_HEAD = ["channel", "unit", "noise σ", "its lag-1\ncorrelation", "estimate’s\nσ", "t90\n[s]", "blur at mean\nspeed [m]",
+  "below bound\nbefore", "below bound\nafter", "observed"];
+const SOURCE_HEAD = ["instrument", "file", "rows used", "rate\n[Hz]", "gaps", "clock moved", "mended"];
+const PLUME_NOTE = "Excess over a drifting background, integrated from the unbounded estimate; ± is one standard uncertainty. "
+  + "A row leads to its plume. – : too little of the denominator for a ratio.";
+const NOISE_NOTE = "Noise is read from quiet stretches of the record as logged (lag-1 near −0.5: differenced, as an aethalometer’s). "
+  + "t90 is read from plume edges.";
+
 const median = (values) => values.sort((a, b) => a - b)[Math.floor(values.length / 2)];
 const mean = (values) => values.reduce((sum, v) => sum + v, 0) / values.length;
 
@@ -15,17 +23,18 @@ const mean = (values) => values.reduce((sum, v) => sum + v, 0) / values.length;
 export function tiles(detail, run, plumes) {
   const after = run?.channels ?? {}, done = detail.channels.filter((c) => isNumber(after[c.name]?.below));
   const gains = done.filter((c) => after[c.name].uncertainty > 0 && c.noise > 0).map((c) => c.noise / after[c.name].uncertainty);
-  const below = done.filter((c) => isNumber(c.below));
+  const below = done.filter((c) => isNumber(c.below)), share = (of) => percent(mean(below.map(of)), 0);
   const shown = [
     [duration(detail.span_s), "in the air"],
     [plumes ? plumes.intervals.length : "…", "plume encounters"],
     done.length && [`${done.length} of ${detail.channels.length}`, `channels by ${run.method}`],
     gains.length && [`${median(gains).toFixed(1)} ×`, "less noise, median"],
-    below.length && [`${percent(mean(below.map((c) => c.below)), 0)} → ${percent(mean(below.map((c) => after[c.name].below)), 0)}`, "below the physical bound"],
-    isNumber(detail.motion?.speed_mean_m_s) && [`${detail.motion.speed_mean_m_s.toFixed(1)} m/s`, "mean speed"],
-    isNumber(detail.motion?.climb_m) && [`${detail.motion.climb_m.toFixed(0)} m`, "climbed"],
+    below.length && [`${share((c) => c.below)} → ${share((c) => after[c.name].below)}`, "below the physical bound"],
+    isNumber(detail.motion?.speed_mean_m_s) && [`${detail.motion.speed_mean_m_s.toFixed(1)} m/s`, "mean speed", "minor"],
+    isNumber(detail.motion?.climb_m) && [`${detail.motion.climb_m.toFixed(0)} m`, "climbed", "minor"],
   ];
-  return shown.filter(Boolean).map(([value, label]) => el("div", { class: label === "mean speed" || label === "climbed" ? "tile minor" : "tile" }, el("b", {}, String(value)), el("span", {}, label)));
+  return shown.filter(Boolean).map(([value, label, rank = ""]) =>
+    el("div", { class: `tile ${rank}` }, el("b", {}, String(value)), el("span", {}, label)));
 }
 
 /** What the colours of the panels mean; only what is there. */
@@ -50,12 +59,13 @@ export function plumeTables(plumes, goTo) {
   const scale = (s) => (median(plumes.table.map((row) => Math.abs(row.excess[s]?.[0] ?? 0))) >= 10_000 ? 1000 : 1); // else the table is wider than a tablet
   const thousands = (s) => (scale(s) === 1 ? unit(s) : unit(s).replace("[", "[10³ "));
   const head = ["", "from\n[UTC]", "length\n[s]", ...species.map((s) => `∫Δ${NAMES[s] ?? s}${thousands(s)}`), ...kinds.map((k) => RATIOS[k] + unit(k))];
-  const rows = plumes.table.map((row, i) => ({
-    cells: [String(i + 1), clock(row.from), count(row.duration_s), ...species.map((s) => plusMinus(...(row.excess[s] ?? []).map((v) => v / scale(s)))), ...kinds.map((k) => plusMinus(...(row.ratios[k] ?? [])))],
-    go: () => goTo(i),
-  }));
+  const rows = plumes.table.map((row, i) => {
+    const excess = species.map((s) => plusMinus(...(row.excess[s] ?? []).map((v) => v / scale(s))));
+    const ratios = kinds.map((k) => plusMinus(...(row.ratios[k] ?? [])));
+    return { cells: [String(i + 1), clock(row.from), count(row.duration_s), ...excess, ...ratios], go: () => goTo(i) };
+  });
   return [
-    el("p", { class: "soft" }, "Excess over a drifting background, integrated from the unbounded estimate; ± is one standard uncertainty. A row leads to its plume. – : too little of the denominator for a ratio."),
+    el("p", { class: "soft" }, PLUME_NOTE),
     table(head, rows, { text: [0, 1], caption: "Plume encounters", kind: "dense" }), ...ratioTable(plumes),
   ];
 }
@@ -66,9 +76,11 @@ function ratioTable(plumes) {
   const found = Object.keys(METHODS).filter((m) => plumes.ratios.some((r) => r.method === m));
   const rows = kinds.map((k) => {
     const mine = plumes.ratios.filter((r) => r.ratio === k), by = (m) => mine.find((r) => r.method === m);
-    return [RATIOS[k], mine[0].units === "1" ? "–" : units(mine[0].units), ...found.map((m) => plusMinus(by(m)?.value, by(m)?.sigma)), k === "mce" ? plumes.mce_says ?? "" : ""];
+    const unit = mine[0].units === "1" ? "–" : units(mine[0].units), said = k === "mce" ? plumes.mce_says ?? "" : "";
+    return [RATIOS[k], unit, ...found.map((m) => plusMinus(by(m)?.value, by(m)?.sigma)), said];
   });
-  return [el("h3", {}, "Emission ratios of the whole flight"), table(["ratio", "unit", ...found.map((m) => METHODS[m]), ""], rows, { text: [0, 1, found.length + 2], caption: "Emission ratios" })];
+  const head = ["ratio", "unit", ...found.map((m) => METHODS[m]), ""];
+  return [el("h3", {}, "Emission ratios of the whole flight"), table(head, rows, { text: [0, 1, head.length - 1], caption: "Emission ratios" })];
 }
 
 export function qualityTables(detail, run) {
@@ -76,24 +88,28 @@ export function qualityTables(detail, run) {
   const after = run?.channels ?? {};
   const channels = detail.channels.map((c) => {
     const now = after[c.name] ?? {};
-    return [c.name, units(c.units), number(c.noise, 2), signed(c.lag1), number(now.uncertainty, 2), number(c.t90_s, 2), number(c.blur_m, 2), percent(c.below), percent(now.below), percent(c.observed)];
+    const noise = [number(c.noise, 2), signed(c.lag1), number(now.uncertainty, 2)];
+    return [c.name, units(c.units), ...noise, number(c.t90_s, 2), number(c.blur_m, 2), percent(c.below), percent(now.below), percent(c.observed)];
   });
-  const head = ["channel", "unit", "noise σ", "its lag-1\ncorrelation", "estimate’s\nσ", "t90\n[s]", "blur at mean\nspeed [m]", "below bound\nbefore", "below bound\nafter", "observed"];
   return [
     table(["family", "verdict", "why"], verdicts, { text: [0, 1, 2], wide: [2], caption: "Family verdicts" }),
-    el("h3", {}, "Channels"), table(head, channels, { text: [0, 1], caption: "Noise, response and negatives of each channel" }),
-    el("p", { class: "note" }, "Noise is read from quiet stretches of the record as logged (lag-1 near −0.5: differenced, as an aethalometer’s). t90 is read from plume edges."),
+    el("h3", {}, "Channels"), table(CHANNEL_HEAD, channels, { text: [0, 1], caption: "Noise, response and negatives of each channel" }),
+    el("p", { class: "note" }, NOISE_NOTE),
   ];
 }
 
 const clockOf = (s) => (isNumber(s.clock_offset_s) ? `${signed(s.clock_offset_s)} s, by ${s.clock_by}` : `as it was (${s.clock_by})`);
 
 export function intakeTables(intake) {
-  const rows = intake.sources.map((s) => [s.instrument, s.file, `${count(s.rows_used)} of ${count(s.rows)}`, number(s.rate_hz), s.gaps ? `${s.gaps}, longest ${duration(s.longest_gap_s)}` : "none", clockOf(s), (s.repairs ?? []).join("; ")]);
+  const rows = intake.sources.map((s) => {
+    const gaps = s.gaps ? `${s.gaps}, longest ${duration(s.longest_gap_s)}` : "none";
+    return [s.instrument, s.file, `${count(s.rows_used)} of ${count(s.rows)}`, number(s.rate_hz), gaps, clockOf(s), (s.repairs ?? []).join("; ")];
+  });
   const ignored = (intake.ignored ?? []).map((i) => [i.file, i.reason]);
   return [
-    rows.length && table(["instrument", "file", "rows used", "rate\n[Hz]", "gaps", "clock moved", "mended"], rows, { text: [0, 1, 4, 5, 6], wide: [5, 6], caption: "Recognised instruments" }),
-    ignored.length && el("h3", {}, "Not used"), ignored.length && table(["file", "why"], ignored, { text: [0, 1], wide: [1], caption: "Ignored files" }),
+    rows.length && table(SOURCE_HEAD, rows, { text: [0, 1, 4, 5, 6], wide: [5, 6], caption: "Recognised instruments" }),
+    ignored.length && el("h3", {}, "Not used"),
+    ignored.length && table(["file", "why"], ignored, { text: [0, 1], wide: [1], caption: "Ignored files" }),
     ...(intake.notes ?? []).map((note) => el("p", { class: "soft" }, note)),
   ];
 }

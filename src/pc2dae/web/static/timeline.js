@@ -27,14 +27,18 @@ export class Timeline {
   setRange(range) { this.range = range; this.draw(); }
 
   x(ms) { return ((ms - this.span[0]) / (this.span[1] - this.span[0])) * this.canvas.clientWidth; }
-  time(event) { return this.span[0] + ((event.clientX - this.canvas.getBoundingClientRect().left) / this.canvas.clientWidth) * (this.span[1] - this.span[0]); }
+
+  time(event) {
+    const share = (event.clientX - this.canvas.getBoundingClientRect().left) / this.canvas.clientWidth;
+    return this.span[0] + share * (this.span[1] - this.span[0]);
+  }
 
   grab(event) {
     if (!this.span) return;
     this.canvas.setPointerCapture(event.pointerId);
     const at = this.time(event), near = (ms) => Math.abs(this.x(ms) - this.x(at)) < GRIP;
-    const whole = this.range[0] <= this.span[0] && this.range[1] >= this.span[1];
-    const kind = !whole && near(this.range[0]) ? "from" : !whole && near(this.range[1]) ? "to" : !whole && at > this.range[0] && at < this.range[1] ? "move" : "new";
+    const [from, to] = this.range, isWhole = from <= this.span[0] && to >= this.span[1];
+    const part = near(from) ? "from" : near(to) ? "to" : at > from && at < to ? "move" : "new", kind = isWhole ? "new" : part;
     this.held = { kind, at, range: this.range.slice() };
   }
 
@@ -42,7 +46,7 @@ export class Timeline {
     if (!this.held) return;
     const at = this.time(event), { kind, at: begin, range } = this.held;
     if (kind === "new" && Math.abs(this.x(at) - this.x(begin)) < 8) return;
-    const wanted = kind === "move" ? range.map((ms) => ms + at - begin) : kind === "from" ? [at, range[1]] : kind === "to" ? [range[0], at] : [begin, at];
+    const wanted = { move: range.map((ms) => ms + at - begin), from: [at, range[1]], to: [range[0], at], new: [begin, at] }[kind];
     this.onRange(this.within([Math.min(...wanted), Math.max(...wanted)], kind === "move"));
   }
 
@@ -62,11 +66,12 @@ export class Timeline {
   key(event) {
     if (!this.span) return;
     const [from, to] = this.range, step = 0.2 * (to - from);
-    const acts = { ArrowLeft: () => this.onRange(this.within([from - step, to - step])), ArrowRight: () => this.onRange(this.within([from + step, to + step])),
-      "+": () => this.zoom(0.7, (from + to) / 2), "=": () => this.zoom(0.7, (from + to) / 2), "-": () => this.zoom(1.4, (from + to) / 2), Home: () => this.onRange(null), Escape: () => this.onRange(null) };
-    if (!acts[event.key]) return;
+    const move = (by) => () => this.onRange(this.within([from + by, to + by])), zoom = (by) => () => this.zoom(by, (from + to) / 2);
+    const whole = () => this.onRange(null);
+    const act = { ArrowLeft: move(-step), ArrowRight: move(step), "+": zoom(0.7), "=": zoom(0.7), "-": zoom(1.4), Home: whole, Escape: whole }[event.key];
+    if (!act) return;
     event.preventDefault();
-    acts[event.key]();
+    act();
   }
 
   draw() {

@@ -25,15 +25,19 @@ export class Track {
     const pick = (list) => shown.map((i) => list[i] ?? null);
     const sorted = values.filter((v) => v !== null).sort((a, b) => a - b);
     const [low, high] = [0.05, 0.99].map((q) => sorted[Math.floor(q * (sorted.length - 1))] ?? 0);
+    const unit = plain(units(channel.units));
     const dots = {
       type: "scatter", mode: "markers", x: pick(east), y: pick(north),
-      text: shown.map((i) => `${clock(time[i])}, ${number(altitude[i])} m<br>${number(values[i])} ${plain(units(channel.units))}`), hovertemplate: "%{text}<extra></extra>",
-      marker: { size: 7, color: pick(values), cmin: low, cmax: high > low ? high : low + 1, colorscale: "Viridis", reversescale: document.documentElement.dataset.theme !== "dark",
-        colorbar: { thickness: 10, len: 0.9, x: 1, outlinewidth: 0, tickformat: "~s", title: { text: plain(units(channel.units)), side: "right" } } },
+      text: shown.map((i) => `${clock(time[i])}, ${number(altitude[i])} m<br>${number(values[i])} ${unit}`), hovertemplate: "%{text}<extra></extra>",
+      marker: {
+        size: 7, color: pick(values), cmin: low, cmax: high > low ? high : low + 1,
+        colorscale: "Viridis", reversescale: document.documentElement.dataset.theme !== "dark",
+        colorbar: { thickness: 10, len: 0.9, x: 1, outlinewidth: 0, tickformat: "~s", title: { text: unit, side: "right" } },
+      },
     };
     const path = { type: "scatter", mode: "lines", x: east, y: north, hoverinfo: "skip", line: { color: colour("path"), width: 1.5 } };
     const layout = { ...paper(), margin: { l: 46, r: 6, t: 8, b: 38 }, hovermode: "closest", dragmode: "pan",
-      xaxis: { ...axis(), title: { text: "east [m]" }, zeroline: false, constrain: "domain", automargin: true }, yaxis: { ...axis(), title: { text: "north [m]" }, scaleanchor: "x", zeroline: false, constrain: "domain", automargin: true } };
+      xaxis: metres("east [m]"), yaxis: { ...metres("north [m]"), scaleanchor: "x" } };
     Plotly.react($("track"), [path, dots], layout, CONFIG);
   }
 
@@ -47,6 +51,8 @@ export class Track {
     $("here").style.top = `${yaxis._offset + yaxis.l2p(this.track.north[i])}px`;
   }
 }
+
+const metres = (text) => ({ ...axis(), title: { text }, zeroline: false, constrain: "domain", automargin: true });
 
 export function nearest(times, ms) {
   let low = 0, high = times.length - 1;

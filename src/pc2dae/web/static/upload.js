@@ -73,7 +73,8 @@ async function send(files) {
   $("sent-words").textContent = `Sending ${name}`;
   show($("sending"), true);
   try {
-    const answer = await upload(files, { suite: $("suite").value, zone: $("zone").value.trim(), name: nameOf(files) }, (share) => { $("sent").value = share; });
+    const fields = { suite: $("suite").value, zone: $("zone").value.trim(), name: nameOf(files) };
+    const answer = await upload(files, fields, (share) => { $("sent").value = share; });
     await listFlights();
     location.hash = `#/flight/${answer.flight.id ?? answer.flight}`;
   } catch (problem) {
