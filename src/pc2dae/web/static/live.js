@@ -51,7 +51,7 @@ const STATES = {
   connecting: ["wait", (l) => `Connecting to ${l.broker} …`],
   replayed: ["good", (l) => `Replaying ${nameOf(l.replay)} at ${l.replay.speed} × the speed it was flown.`],
   connected: ["good", (l) => `Connected to ${l.broker}, listening to ${l.topic_in}.`],
-  lost: ["bad", (l) => `The broker ${l.broker} is gone. The station keeps trying; nothing that was sent is lost.`],
+  lost: ["bad", (l) => `The broker ${l.broker} is gone. The station keeps trying and goes on where it was.`],
 };
 
 const nameOf = (replay) => knownFlights().find((f) => f.id === replay.flight)?.name ?? replay.name;
