@@ -61,4 +61,3 @@ def replay(
             rate_hz=speed * suite_of(ready).rate_hz, progress=lambda done: bar.update(task, completed=done)
         )
     typer.echo(f"{called}: {taken:,} samples sent and acknowledged")
-

@@ -19,7 +19,6 @@ class Child:
     def __init__(self, module: str) -> None:
         self.module = module
         self.process: asyncio.subprocess.Process | None = None
-        self.is_ended = False
 
     async def run(self, spec: dict[str, Any]) -> AsyncIterator[dict[str, Any]]:
         """Start it, and give every message it tells until it ends."""

@@ -55,6 +55,7 @@ class Live:
         self.own: Child | None = None
         self.replay: Replay | None = None
         self.player: Child | None = None
+        self.playing: asyncio.Task[None] | None = None
         self.tasks: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
