@@ -27,6 +27,15 @@ def test_from_our_own_gateway_only_the_next_is_taken() -> None:
     assert heard.taken() == {"f": 4}
 
 
+def test_a_server_that_was_restarted_goes_on_behind_what_it_had() -> None:
+    async def go() -> list[int]:
+        heard = Heard()
+        heard.resume({"f": 41})
+        return [n for n in (40, 41, 42, 43, 45) if heard.is_new("f", n, in_order=True)]
+
+    assert asyncio.run(go()) == [42, 43]
+
+
 def test_whoever_comes_late_gets_the_last_minutes_once() -> None:
     async def go() -> tuple[list[int], list[int], list[int]]:
         heard = Heard()

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute  # noqa: F401  otherwise the first page would wait for it
+import pyarrow.compute  # now: the first page should not wait for it
 from numpy.typing import NDArray
 
 from pc2dae.atomic import replacing

@@ -67,6 +67,10 @@ class Heard:
         """Up to which number each flight is here without a gap."""
         return {name: line.following - 1 for name, line in self.lines.items() if not line.missing}
 
+    def resume(self, taken: dict[str, int]) -> None:
+        """Go on behind what an earlier server has had."""
+        self.lines |= {name: Line(seq + 1) for name, seq in taken.items()}
+
     def tell(self, kind: str, text: str) -> None:
         """An event for everybody."""
         self.last += 1

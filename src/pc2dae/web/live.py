@@ -40,6 +40,7 @@ class Live:
     def __init__(self, settings: Settings, suites: Suites) -> None:
         self.settings, self.suites = settings, suites
         self.path = settings.data / "live.json"
+        self.taken = settings.data / "live" / "taken.json"  # how far we are with a gateway of our own
         self.wanted = Connect(broker=settings.broker, topic_in=settings.topic_in, topic_out=settings.topic_out)
         self.payload: tuple[str, tuple[str, ...]] = ("black-kite", ())  # suite's name or file, families left out
         self.suite: Suite = load_suite("black-kite")
@@ -61,6 +62,8 @@ class Live:
     async def start(self) -> None:
         """Go on listening where an earlier server was."""
         self.loop = asyncio.get_running_loop()
+        with suppress(OSError, ValidationError):
+            self.heard.resume(Taken.model_validate_json(self.taken.read_bytes()).taken)
         with suppress(OSError, ValidationError, Pc2daeError):
             await self.connect(Connect.model_validate_json(self.path.read_bytes()))
 
@@ -194,6 +197,7 @@ class Live:
             if again or now != told:
                 told = now
                 word = Taken(taken=now, again=again).model_dump_json()
+                await asyncio.to_thread(write_text, self.taken, word)  # first: what is confirmed, the gateway forgets
                 self.client.publish(f"{self.wanted.topic_out}/taken", word, qos=1)
 
     # ── the gateway and the player: children ──
@@ -203,9 +207,10 @@ class Live:
         while self.state != "connected":
             await asyncio.sleep(0.1)
         await asyncio.sleep(_GREETING_S)
-        if self.gateway == "online":
-            return
         while True:
+            if self.own is None and self.gateway == "online":
+                await asyncio.sleep(_GREETING_S)
+                continue
             suite, exclude = self.payload
             self.own = Child("pc2dae.web.gateway")
             self.gateway = "own"

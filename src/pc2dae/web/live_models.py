@@ -20,7 +20,7 @@ class Connect(BaseModel):
     broker: Address | None = None
     topic_in: Topic | None = None
     topic_out: Topic | None = None
-    model: Literal["adaptive", "adaptive-short", "lean", "wide"] = "adaptive-short"
+    model: Literal["adaptive", "adaptive-short", "adaptive-causal", "lean", "wide"] = "adaptive-short"
     suite: SuiteName = "black-kite"
     listen_only: bool = Field(default=False, description="never run a gateway: `pc2dae stream` does elsewhere")
 

@@ -7,6 +7,7 @@ from pc2dae.web.models import Method
 _MODELS = {
     "adaptive": ("Adaptive", "the shipped model for any payload, with an uncertainty"),
     "adaptive-short": ("Adaptive, short", "the same with five seconds of look-ahead, as it runs live"),
+    "adaptive-causal": ("Adaptive, causal", "the same without any look-ahead"),
     "lean": ("PC²DAE lean", "the paper's small network; knows the Black Kite payload"),
     "wide": ("PC²DAE wide", "the paper's large network; knows the Black Kite payload"),
 }
