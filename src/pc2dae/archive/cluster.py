@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 AHEAD = 1000  # flights handed to the scheduler at a time: enough for hundreds of workers, little for its memory
 _DASHBOARD = "127.0.0.1:8787"
+# A flight cannot be put aside half done: a worker that pauses would wait for ever. Beyond its limit it is restarted.
+_MEMORY = {f"distributed.worker.memory.{key}": False for key in ("target", "spill", "pause")}
+_LEAST_BYTES = 1e9  # half of it is Python and the libraries before any flight
 _log = logging.getLogger(__name__)
 
 
@@ -37,6 +40,7 @@ def connected(
 
     Local workers end with this process, however it ends; one that needs more than `memory` is restarted.
     """
+    import dask.utils
     from distributed import Client, LocalCluster
 
     if scheduler is not None:
@@ -50,7 +54,10 @@ def connected(
                 _log.warning("the scheduler at %s has no workers yet: waiting for them", scheduler)
             yield client
         return
+    if memory != "auto" and dask.utils.parse_bytes(memory) < _LEAST_BYTES:
+        raise ClusterError(f"a worker cannot do with {memory}", hint="give it 1GB or more")
     with (
+        dask.config.set(_MEMORY),
         LocalCluster(
             n_workers=workers,
             threads_per_worker=1,
