@@ -15,7 +15,7 @@ from pc2dae.edge.safe import read_limited
 from pc2dae.emit import Denoiser
 from pc2dae.errors import ModelError, nearest
 
-SHIPPED = ("adaptive", "adaptive-short", "lean", "wide")
+SHIPPED = ("adaptive", "adaptive-short", "adaptive-causal", "lean", "wide")
 Progress = Callable[[int, int], None]  # samples done, samples in all
 _log = logging.getLogger(__name__)
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tracemalloc
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 from pc2dae.edge.adaptive import AdaptiveDenoiser
 from pc2dae.edge.checks import MISSING, NOT_MEASURED, OUT_OF_RANGE, SATURATED, STALE, LiveChecks
 from pc2dae.edge.engines import AdaptiveEngine, Engine, WindowedEngine
+from pc2dae.edge.load import open_live
 from pc2dae.edge.messages import Sample
 from pc2dae.edge.runtime import WindowedDenoiser
 from pc2dae.edge.stream import Ready, StreamingDenoiser
@@ -32,6 +34,7 @@ SUITE = parse_suite(
     where="test",
 )
 START = datetime(2025, 10, 1, 12, tzinfo=UTC)
+shipped = cache(open_live)
 SCALE = np.array([[100.0], [40.0], [100.0]])
 Record = tuple[Array, Array, np.ndarray]
 
@@ -128,6 +131,17 @@ def assert_equal(ready: list[Ready], expected: Estimate) -> None:
 @given(length=st.integers(1, 420), cuts=st.lists(st.integers(1, 400), max_size=20), seed=st.integers(0, 5))
 def test_any_chunking_equals_the_live_profile(variant: str, length: int, cuts: list[int], seed: int) -> None:
     denoiser, data = averaging(*VARIANTS[variant]), record(length, seed)
+    ready = streamed(AdaptiveEngine(denoiser, SUITE), chunks(samples(data), cuts))
+    assert_equal(ready, offline(denoiser, data))
+
+
+@pytest.mark.parametrize(("name", "length"), [("adaptive", 1000), ("adaptive-short", 300), ("adaptive-causal", 300)])
+@settings(max_examples=3, deadline=None)
+@given(cuts=st.lists(st.integers(1, 1000), max_size=8), seed=st.integers(0, 5))
+def test_the_shipped_networks_stream_what_they_denoise(name: str, length: int, cuts: list[int], seed: int) -> None:
+    denoiser, _ = shipped(name)
+    assert isinstance(denoiser, AdaptiveDenoiser)
+    data = record(length, seed)
     ready = streamed(AdaptiveEngine(denoiser, SUITE), chunks(samples(data), cuts))
     assert_equal(ready, offline(denoiser, data))
 

@@ -6,6 +6,7 @@ NAMES = {
     "lean": "PC²DAE-Lean", "wide": "PC²DAE-Wide", "despawn": "DeSpaWN", "lstm-ae": "LSTM-AE", "cbdae": "CBDAE",
     "unet": "U-Net 1D", "transformer": "Transformer", "adaptive": "adaptive (ours)",
     "adaptive-short": "adaptive-short (ours)",
+    "adaptive-causal": "adaptive-causal (ours)",
 }  # fmt: skip
 FAMILIES = ("bc", "gas", "co2")
 

@@ -23,7 +23,8 @@ def denoise(
     ),
     model: str | None = typer.Option(
         None,
-        help="adaptive (default), adaptive-short (default live), lean, wide, a trained MODEL, an .onnx file, a filter.",
+        help="adaptive (default), adaptive-short (default live), adaptive-causal, lean, wide, "
+        "a trained MODEL, an .onnx file, a filter.",
     ),
     suite: str | None = typer.Option(None, help="Suite of a plain CSV: a TOML file or a preset."),
     zone: str | None = typer.Option(
