@@ -92,6 +92,9 @@ def test_kill_9_of_a_worker_and_then_of_the_client(
     client = command("denoise", many, archive.root, "--workers", "2", "--model", "savgol")
     killable.append(client)
     wait_for(archive, 1, client)
+    processes = [psutil.Process(client.pid), *workers_of(client)]
+    heard = {c.laddr.ip for p in processes for c in p.net_connections() if c.status == psutil.CONN_LISTEN}
+    assert heard == {"127.0.0.1"}  # nobody outside this machine can reach the cluster
     workers_of(client)[0].kill()
     wait_for(archive, 3, client)
 

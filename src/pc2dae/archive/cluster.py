@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 AHEAD = 1000  # flights handed to the scheduler at a time: enough for hundreds of workers, little for its memory
-_DASHBOARD = "127.0.0.1:8787"
+_DASHBOARD, _ANY_PORT = "127.0.0.1:8787", "127.0.0.1:0"  # the scheduler's health page is there without a dashboard too
 # A flight cannot be put aside half done: a worker that pauses would wait for ever. Beyond its limit it is restarted.
 _MEMORY = {f"distributed.worker.memory.{key}": False for key in ("target", "spill", "pause")}
 _LEAST_BYTES = 1e9  # half of it is Python and the libraries before any flight
@@ -64,7 +64,7 @@ def connected(
             processes=True,
             host="127.0.0.1",
             memory_limit=memory,
-            dashboard_address=_DASHBOARD if dashboard else None,
+            scheduler_kwargs={"dashboard": dashboard, "dashboard_address": _DASHBOARD if dashboard else _ANY_PORT},
             worker_dashboard_address=None,
             preload="pc2dae.archive.preload",
             silence_logs=logging.CRITICAL,

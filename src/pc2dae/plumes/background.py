@@ -33,7 +33,11 @@ def background(values: Values, sigma: Values, *, window: int = _WINDOW) -> Array
     not a quantile: noise does not bias it. Air is what lies within 3 σ of the level, above or below: puffs too faint
     to count as encounters do not lift it, nor do ozone's dips lower it. `sigma` is the noise of the raw record.
     """
-    x = np.asarray(values, np.float64)
+    rows = zip(np.asarray(values, np.float64), np.asarray(sigma, np.float64), strict=True)
+    return np.stack([_background(x[None], s[None], window)[0] for x, s in rows])  # one by one: a day at 10 Hz is large
+
+
+def _background(x: Array, sigma: Array, window: int) -> Array:
     level = _quantiles(x, _FIRST_WINDOWS * window)
     for _ in range(_ROUNDS):
         outside = clean_air(x - level, sigma)
