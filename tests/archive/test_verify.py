@@ -59,7 +59,8 @@ def test_torn_missing_and_foreign_files(archive: Archive, tree: Path) -> None:
 
 def test_what_a_killed_writer_left_is_found_and_cleared(archive: Archive) -> None:
     half = archive.papers / ".done" / ".x.json.k3j.json"
-    half.write_text("{")
+    half.write_text(archive.marker(NAMES[0]).read_text())  # whole, but not moved into its place
+    assert len(list(archive.records())) == 3
     archive.scratch.mkdir(exist_ok=True)
     (archive.scratch / "tmp1").mkdir()
     assert found(archive) == {("foreign", ".done/.x.json.k3j.json"), ("foreign", ".making")}

@@ -17,8 +17,12 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 AHEAD = 1000  # flights handed to the scheduler at a time: enough for hundreds of workers, little for its memory
 _DASHBOARD, _ANY_PORT = "127.0.0.1:8787", "127.0.0.1:0"  # the scheduler's health page is there without a dashboard too
-# A flight cannot be put aside half done: a worker that pauses would wait for ever. Beyond its limit it is restarted.
-_MEMORY = {f"distributed.worker.memory.{key}": False for key in ("target", "spill", "pause")}
+_CONFIG = {
+    # A flight cannot be put aside half done: a worker that pauses would wait for ever. Beyond its limit it is restarted.
+    **{f"distributed.worker.memory.{key}": False for key in ("target", "spill", "pause")},
+    # A worker that dies is started anew; on a busy machine that takes longer than the 15 s after which it is given up.
+    "distributed.deploy.lost-worker-timeout": "1h",
+}
 _LEAST_BYTES = 1e9  # half of it is Python and the libraries before any flight
 _log = logging.getLogger(__name__)
 
@@ -57,7 +61,7 @@ def connected(
     if memory != "auto" and dask.utils.parse_bytes(memory) < _LEAST_BYTES:
         raise ClusterError(f"a worker cannot do with {memory}", hint="give it 1GB or more")
     with (
-        dask.config.set(_MEMORY),
+        dask.config.set(_CONFIG),
         LocalCluster(
             n_workers=workers,
             threads_per_worker=1,

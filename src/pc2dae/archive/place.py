@@ -92,8 +92,8 @@ class Archive:
 
     def records(self) -> Iterator[Record]:
         """What all markers say, in the order of the flights' names."""
-        names = (str(p.relative_to(self.markers).with_suffix("")) for p in self.markers.rglob("*.json"))
-        for name in sorted(names):
+        found = [p for p in self.markers.rglob("*.json") if not p.name.startswith(".")]  # hidden: not in place yet
+        for name in sorted(str(p.relative_to(self.markers).with_suffix("")) for p in found):
             record = self.record(name)
             if record is not None:
                 yield record
