@@ -18,7 +18,7 @@ T = TypeVar("T")
 AHEAD = 1000  # flights handed to the scheduler at a time: enough for hundreds of workers, little for its memory
 _DASHBOARD, _ANY_PORT = "127.0.0.1:8787", "127.0.0.1:0"  # the scheduler's health page is there without a dashboard too
 _CONFIG = {
-    # A flight cannot be put aside half done: a worker that pauses would wait for ever. Beyond its limit it is restarted.
+    # A flight cannot be put aside half done: a worker that pauses would wait for ever. Beyond its limit it starts anew.
     **{f"distributed.worker.memory.{key}": False for key in ("target", "spill", "pause")},
     # A worker that dies is started anew; on a busy machine that takes longer than the 15 s after which it is given up.
     "distributed.deploy.lost-worker-timeout": "1h",
