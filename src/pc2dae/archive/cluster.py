@@ -20,6 +20,8 @@ _DASHBOARD, _ANY_PORT = "127.0.0.1:8787", "127.0.0.1:0"  # the scheduler's healt
 _CONFIG = {
     # A flight cannot be put aside half done: a worker that pauses would wait for ever. Beyond its limit it starts anew.
     **{f"distributed.worker.memory.{key}": False for key in ("target", "spill", "pause")},
+    # One flight at a time and none in reserve: one that kills its worker takes no other with it.
+    "distributed.scheduler.worker-saturation": 1.0,
     # A worker that dies is started anew; on a busy machine that takes longer than the 15 s after which it is given up.
     "distributed.deploy.lost-worker-timeout": "1h",
 }
