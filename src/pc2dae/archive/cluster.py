@@ -20,6 +20,9 @@ _DASHBOARD, _ANY_PORT = "127.0.0.1:8787", "127.0.0.1:0"  # the scheduler's healt
 _CONFIG = {
     # A flight cannot be put aside half done: a worker that pauses would wait for ever. Beyond its limit it starts anew.
     **{f"distributed.worker.memory.{key}": False for key in ("target", "spill", "pause")},
+    # Not watched a hundred times a second, and no memory given back in crumbs: each costs a worker a tenth.
+    "distributed.worker.profile.enabled": False,
+    "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 1 << 24,
     # One flight at a time and none in reserve: one that kills its worker takes no other with it.
     "distributed.scheduler.worker-saturation": 1.0,
     # A worker that dies is started anew; on a busy machine that takes longer than the 15 s after which it is given up.
