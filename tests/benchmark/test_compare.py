@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pc2dae.benchmark.compare import goodness, label, leaders, mean_of, order, per_flight
+from pc2dae.benchmark.compare import goodness, label, leaders, mean_of, order, per_flight, with_common_seeds
 
 A, B, T = ("rts", "plain"), ("rts", "clip"), ("truth", "plain")
 
@@ -57,3 +57,8 @@ def test_yardsticks_stand_first_and_the_tuned_last():
     keys = [("rts", "oracle"), ("rts", "clip"), ("unet", "softplus"), ("lean", "plain"), ("raw", "plain")]
     assert order(keys) == keys[::-1]
     assert [label(k) for k in keys] == ["rts †", "rts, clipped", "U-Net 1D, softplus", "PC²DAE-Lean", "raw"]
+
+
+def test_points_along_a_curve_are_means_of_the_same_seeds():
+    rows = pd.DataFrame({"method": ["lean"] * 3, "campaigns": [0.5, 1.0, 1.0], "seed": [0, 0, 1]})
+    assert with_common_seeds(rows, "campaigns").seed.tolist() == [0, 0]

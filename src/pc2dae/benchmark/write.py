@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pc2dae.atomic import replacing, write_text
 from pc2dae.benchmark.cases import FIRST_HELD_OUT, FIRST_TRAINING
-from pc2dae.benchmark.compare import mean_of, per_flight
+from pc2dae.benchmark.compare import mean_of, per_flight, with_common_seeds
 from pc2dae.benchmark.paper import NAMES
 from pc2dae.benchmark.plan import Plan
 from pc2dae.benchmark.sheet import Sheet
@@ -45,7 +45,7 @@ def write_tables(sheets: Sequence[Sheet], out: Path, plan: Plan, results: pd.Dat
     write_text(out / MARKDOWN, "\n".join([_head(facts, plan), *(sheet.markdown() for sheet in sheets)]))
     scarce = results[(results["part"] == "scarcity") & (results["noise"] == "flight")]
     if len(scarce):
-        plot_scarcity(scarce, out / PLOT)
+        plot_scarcity(with_common_seeds(scarce, "campaigns"), out / PLOT)
 
 
 def _head(facts: dict[str, Any], plan: Plan) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pc2dae.benchmark.compare import per_flight
+from pc2dae.benchmark.compare import per_flight, with_common_seeds
 from pc2dae.benchmark.paper import NAMES
 from pc2dae.metrics import paired_difference
 from pc2dae.metrics.words import METRICS
@@ -175,7 +175,7 @@ def scarcity(table: pd.DataFrame) -> Figure | None:
     """Error removed against the size of the training set, in campaigns, with the interval over flights."""
     data: list[Trace] = []
     for method, (colour, dash) in zip(dict.fromkeys(table["method"]), LOOKS, strict=False):
-        mine = table[table["method"] == method]
+        mine = with_common_seeds(table[table["method"] == method], "campaigns")
         amounts = sorted(float(a) for a in mine["campaigns"].unique())
         if len(amounts) < 2:
             continue
