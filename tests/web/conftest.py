@@ -100,7 +100,7 @@ def station(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield address
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # not longer: while it lives, playwright's event loop runs, and no other can
 def browser() -> Iterator[Any]:
     sync_api = pytest.importorskip("playwright.sync_api")
     chromium = shutil.which("chromium")

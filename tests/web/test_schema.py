@@ -8,6 +8,7 @@ from typing import Any
 
 import hypothesis
 import schemathesis
+import schemathesis.specs.openapi.negative.mutations  # now: Python 3.11 fails to compile it deep inside hypothesis
 from hypothesis import HealthCheck
 from schemathesis import GenerationMode
 

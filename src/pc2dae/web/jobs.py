@@ -122,8 +122,9 @@ class Jobs:
         """The job now, and again whenever something about it changes, until it is over."""
         while not self.is_closed:
             event = self.changed.setdefault(job.id, asyncio.Event())
-            yield self.shown(job)
-            if job.state not in ("queued", "working"):
+            told = self.shown(job)
+            yield told
+            if told.state not in ("queued", "working"):  # what was told: the job may have ended since
                 return
             with suppress(TimeoutError):  # the place in the queue changes without an event
                 await asyncio.wait_for(event.wait(), 2.0)
