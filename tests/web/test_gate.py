@@ -63,7 +63,7 @@ def verdict(tmp_path: Path, name: str, data: bytes) -> Verdict:
     ("a.zip", zipped(a=b"x" * 50)[:-5], "cut or damaged"),
     ("a.zip", b"PK\3\4" + b"\xff" * 2000, "cut or damaged"),
     ("a.csv", linked(), "a link or a device"),
-    ("a.gz", gzip.compress(bytes(80_000_000), 1), "unpack to more than"),
+    ("a.gz", gzip.compress(bytes(80_000_000), 1, mtime=0), "unpack to more than"),
     ("a.csv", b"\x7fELF" + bytes(100), "a program"),
     ("a.nc", b"%PDF-1.7", "a PDF"),
     ("a.csv", b"", "an empty file"),
@@ -81,8 +81,8 @@ def test_what_is_hostile_or_useless_is_refused(tmp_path: Path, name: str, data: 
 @pytest.mark.parametrize(("name", "data"), [
     ("a.csv", b"time,co\n1,2\n"),
     ("a.zip", zipped(day__a_log=b"time,co\n" * 1000, b=b"x")),
-    ("a.gz", gzip.compress(b"time,co\n1,2\n" * 100_000)),
-    ("a.gz", gzip.compress(b"time,co\n1,2\n" * 1000)[:-20]),
+    ("a.gz", gzip.compress(b"time,co\n1,2\n" * 100_000, mtime=0)),
+    ("a.gz", gzip.compress(b"time,co\n1,2\n" * 1000, mtime=0)[:-20]),
     ("a.nc", b"\x89HDF\r\n\x1a\n" + bytes(100)),
     ("a.bin", bytes([0xA3, 0x95, 0x80, 0x80])),
 ])  # fmt: skip
