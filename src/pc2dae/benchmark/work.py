@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from dataclasses import dataclass
@@ -73,11 +74,16 @@ def run(
 
 
 def so_far(plan: Plan, out: Path, *, data: Path | None = None) -> pd.DataFrame:
-    """The tidy table of what is done of a plan, also written to `out`; nothing is run."""
+    """The tidy table of what is done of a plan, also written to `out`; nothing is run.
+
+    A contender that has flown fewer of the held-out flights than others is left out: means would be of other flights.
+    """
     done = [unit for unit in units_of(plan, data) if unit.piece(out).exists()]
     if not done:
         raise FlightError(f"nothing of this benchmark is done in {out}", hint="run it without --so-far")
-    return _gather(done, out)
+    flown = Counter((unit.part, unit.contender) for unit in done if unit.source == HELD_OUT)
+    most = max(flown.values(), default=0)
+    return _gather([u for u in done if u.source != HELD_OUT or flown[(u.part, u.contender)] == most], out)
 
 
 def units_of(plan: Plan, data: Path | None) -> list[Unit]:
