@@ -96,10 +96,12 @@ def test_the_inset_shows_the_strongest_plume() -> None:
 def test_scarcity_needs_training_sets_of_several_sizes() -> None:
     table = results()[lambda t: t["dress"] == "plain"]
     assert scarcity(table) is None
-    figure = scarcity(pd.concat([table.assign(campaigns=c, value=table["value"] + c) for c in (0.5, 1.0)]))
+    sizes = [table.assign(campaigns=c, value=table["value"] + c) for c in (0.5, 1.0)]
+    injected = table.assign(noise="inject 0.05", value=99.0)  # of no concern here
+    figure = scarcity(pd.concat([*sizes, injected]))
     assert figure is not None
     assert figure.data[0]["x"] == [0.5, 1.0]
-    assert figure.data[0]["y"] == [20.75, 21.25]
+    assert figure.data[0]["y"] == [2.75, 3.25]
 
 
 def test_a_table_of_something_else_is_refused(tmp_path: Path) -> None:
