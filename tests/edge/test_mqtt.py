@@ -140,7 +140,7 @@ def test_a_replayed_flight_comes_out_as_denoise_live_gives_it(tmp_path: Path) ->
             assert sender.run(rate_hz=1e4) == 300
             wait_for(lambda: listener.last == {"sim": 299})
             wait_for(lambda: "smoke/clean/health" in heard)
-        assert Ack.model_validate_json(heard["smoke/kite/raw/ack/sim"][-1]).seq == 299
+            wait_for(lambda: Ack.model_validate_json(heard["smoke/kite/raw/ack/sim"][-1]).seq == 299)
         assert json.loads(heard["smoke/clean/model"][0])["model"] == "lean"
         assert heard["smoke/clean/status"][0] == b"online"
         Health.model_validate_json(heard["smoke/clean/health"][-1])
