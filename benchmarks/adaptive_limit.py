@@ -1,6 +1,6 @@
 """How far is the adaptive denoiser from the best possible answer? A large network on top of it, as an estimate.
 
-    python benchmarks/adaptive_limit.py -o FOLDER [--steps 2000]     # goes on where it was cut short
+    python benchmarks/adaptive_limit.py -o FOLDER [--steps 900]     # goes on where it was cut short
 
 The large network (some 820,000 parameters, no budget, looks both ways) starts from the shipped one and may draw any
 correction: a U-Net over five scales whose output is added in units of the predicted uncertainty. Both parts learn from
@@ -29,7 +29,7 @@ from pc2dae.training.fit import Look, Settings, fit
 from pc2dae.training.pretrain import Scenes, draw_scenes, scene_loss
 
 WIDTHS = (48, 64, 96, 128, 192)
-SETTINGS = Settings(steps=2000, learning_rate=1e-3, warmup=100, every=100, patience=1000)
+SETTINGS = Settings(steps=900, learning_rate=1e-3, warmup=100, every=100, patience=1000)
 
 
 class Limit(nn.Module):
