@@ -2,6 +2,7 @@
 
 Never from plume signals: their delay is the sensor's response. A slow thermometer is late too, so where a lag explains
 the two records better than a shift alone, the shift is the sensor's and not the clock's, and no offset is claimed.
+A pressure inside an instrument is late by less than a second: `flight.inside` takes that off.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.ndimage import gaussian_filter1d
 from scipy.optimize import minimize_scalar
-from scipy.signal import lfilter
 
+from pc2dae.flight.inside import FINE_S, INSIDE, clock_part, lagged, slow_basis
 from pc2dae.flight.stream import Array, Stream
 
 STEP_S = 0.25  # grid on which the two records are compared
@@ -116,7 +117,11 @@ def compare(reference: Stream, stream: Stream, quantity: str) -> ClockFit | None
     offset, sigma = found
     if sigma > WORST_SIGMA_S:
         return ClockFit(stream.key, False, sigma_s=sigma, by=f"{by}: known only to ±{sigma:.1f} s")
-    return ClockFit(stream.key, True, offset if abs(offset) > 3 * sigma else 0.0, sigma, by=by)
+    spread = 0.0
+    if theirs in INSIDE and ours not in INSIDE and np.median(np.diff(x[0])) <= FINE_S:
+        offset, spread = clock_part(*x, *y, offset)
+    claimed = offset if abs(offset) > 3 * sigma else 0.0
+    return ClockFit(stream.key, True, claimed, float(np.hypot(sigma, spread)), by=by)
 
 
 def _column(stream: Stream, quantity: str) -> str | None:
@@ -187,7 +192,7 @@ class _Pair:
     def _lagged_gain(self, shift_s: float, tau_s: float) -> float:
         """The most that either record, slowed by a first-order lag, explains near the shift."""
         gains = []
-        for x, way in ((_lagged(self.x, tau_s), 1.0), (self.x + tau_s * np.gradient(self.x, STEP_S), -1.0)):
+        for x, way in ((lagged(self.x, tau_s, STEP_S), 1.0), (self.x + tau_s * np.gradient(self.x, STEP_S), -1.0)):
             other = replace(self, x=np.asarray(x))
             gains.append(other.explained(_peak(other.explained, shift_s - way * tau_s, 2.0 + tau_s)))
         return max(gains)
@@ -214,7 +219,7 @@ def _pair(tx: Array, x: Array, ty: Array, y: Array) -> _Pair | None:
         gaussian_filter1d(np.interp(grid, t, v), SMOOTH_S / STEP_S, mode="nearest") for t, v in ((tx, x), (ty, y))
     ]
     at = np.arange(begin, end, step)
-    trend = _trend(at)
+    trend = slow_basis(at)
     seen = np.interp(at, grid, smooth[1])
     seen = seen - trend @ (trend.T @ seen)
     return _Pair(grid, smooth[0], at, seen, trend) if float(seen @ seen) > 0 else None
@@ -225,20 +230,12 @@ def _peak(score: Callable[[float], float], near: float, reach: float = 1.5) -> f
     return float(result.x)
 
 
-def _trend(t: Array) -> Array:
-    """Orthonormal slow functions of time, periods above 300 s: what drifts apart is not compared."""
-    span = max(float(t[-1] - t[0]), 1.0)
-    order = min(max(int(2 * span / 300.0), 1), 60)
-    basis = np.cos(np.pi * (t - t[0])[:, None] / span * np.arange(order + 1))
-    return np.asarray(np.linalg.qr(basis)[0])
-
-
 def _drifting(pair: _Pair, begin_s: float) -> tuple[float, float, float] | None:
     """Offset at `begin_s`, its standard error [s] and drift [ppm] by the shifts of pieces; None if no clear drift."""
     when, shifts = [], []
     for piece in np.array_split(np.arange(len(pair.at)), 12):
         at = pair.at[piece]
-        trend = _trend(at)
+        trend = slow_basis(at)
         y = pair.y[piece] - trend @ (trend.T @ pair.y[piece])
         found = replace(pair, at=at, y=y, trend=trend).shift(may_lag=False)
         if not isinstance(found, str) and found[1] < 1.0:
@@ -253,9 +250,3 @@ def _drifting(pair: _Pair, begin_s: float) -> tuple[float, float, float] | None:
     if abs(slope) < 4 * errors[0] or errors[1] > WORST_SIGMA_S * 2 or variance > 1.0:
         return None
     return float(start), float(errors[1]), float(slope) * 1e6
-
-
-def _lagged(x: Array, tau_s: float) -> Array:
-    """First-order lag: τ y′ + y = x."""
-    a = float(np.exp(-STEP_S / tau_s))
-    return np.asarray(lfilter([1 - a], [1, -a], x, zi=[a * x[0]])[0])
