@@ -11,6 +11,7 @@ the end the run is let through, verified, and some flights are compared byte for
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import random
@@ -55,7 +56,7 @@ class Stage:
             "scheduler": [sys.executable, "-m", "distributed.cli.dask_scheduler", "--no-dashboard",
                           "--host", "127.0.0.1", "--port", (self.address or "").rpartition(":")[2]],
             "worker": [sys.executable, "-m", "distributed.cli.dask_worker", str(self.address), "--nthreads", "1",
-                       "--host", "127.0.0.1", "--no-dashboard", "--death-timeout", "20"],
+                       "--host", "127.0.0.1", "--no-dashboard", "--death-timeout", "120"],
         }  # fmt: skip
         with self.log.open("ab") as log:
             self.running[role] = subprocess.Popen(
@@ -70,9 +71,36 @@ class Stage:
             with socket.socket() as probe:
                 probe.bind(("127.0.0.1", 0))
                 self.address = f"tcp://127.0.0.1:{probe.getsockname()[1]}"
-            for role in ("scheduler", "worker1", "worker2"):
+            self.start("scheduler")
+            self._wait_for_scheduler()
+            for role in ("worker1", "worker2"):
                 self.start(role)
         self.start("client")
+
+    def _wait_for_scheduler(self) -> None:
+        """Until it answers: the client gives up after 20 s, which a busy machine takes to import Dask."""
+        port = int((self.address or "").rpartition(":")[2])
+        while self.running["scheduler"].poll() is None:
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+                return
+            time.sleep(0.2)
+
+    def let_work(self, processor_s: float) -> None:
+        """Wait until the processes have used so many processor seconds, or the client has ended.
+
+        By the clock, a busy machine would see every kill fall into the start.
+        """
+        before = self._used()
+        while self.running["client"].poll() is None and self._used() - before < processor_s:
+            time.sleep(0.2)
+
+    def _used(self) -> float:
+        total = 0.0
+        for root in self.running.values():
+            for one in [psutil.Process(root.pid), *_children(root.pid)] if root.poll() is None else []:
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    total += sum(one.cpu_times()[:2])
+        return total
 
     def end(self) -> None:
         """End what still runs."""
@@ -82,13 +110,14 @@ class Stage:
             process.wait()
         self.running.clear()
 
-    def kill(self, role: str, chance: random.Random) -> float:
-        """Kill −9 one process; gives back how long the client's own workers outlived it [s]."""
+    def kill(self, role: str, chance: random.Random) -> float | None:
+        """Kill −9 one process; gives back how long the client's own workers outlived it [s], None if there was none."""
         if role == "worker":
             owner = "client" if self.address is None else chance.choice(["worker1", "worker2"])
             workers = [p for p in _children(self.running[owner].pid) if "spawn_main" in " ".join(p.cmdline())]
-            if workers:
-                chance.choice(workers).kill()
+            if not workers:
+                return None
+            chance.choice(workers).kill()
             return 0.0
         children = _children(self.running[role].pid)
         self.running[role].kill()
@@ -120,7 +149,7 @@ def _children(pid: int) -> list[psutil.Process]:
 
 
 def run(source: Path, target: Path, *, kills: int, seed: int = 0, model: str = "adaptive", compared: int = 5,
-        every_s: tuple[float, float] = (1.0, 12.0)) -> dict[str, float]:  # fmt: skip
+        every_s: tuple[float, float] = (1.0, 25.0)) -> dict[str, float]:  # fmt: skip
     """Kill until it was often enough, then let the run through; how much was torn, doubled, orphaned, different."""
     chance, counts = random.Random(seed), dict.fromkeys(("client", "worker", "scheduler"), 0)
     begun, torn, twice, orphaned_s, ended_s = time.monotonic(), 0, 0, 0.0, 0.0
@@ -130,16 +159,19 @@ def run(source: Path, target: Path, *, kills: int, seed: int = 0, model: str = "
             while sum(counts.values()) < kills:
                 stage.begin(with_scheduler=chance.random() < 0.4)
                 while sum(counts.values()) < kills:
-                    time.sleep(chance.uniform(*every_s))
+                    stage.let_work(chance.uniform(*every_s))
                     if stage.running["client"].poll() is not None:
                         break  # all done already: what follows only starts and looks
                     role = chance.choice(list(counts) if stage.address is not None else ["client", "worker"])
-                    orphaned_s = max(orphaned_s, stage.kill(role, chance))
-                    counts[role] += 1
+                    outlived_s = stage.kill(role, chance)
+                    if outlived_s is None:
+                        continue
+                    orphaned_s, counts[role] = max(orphaned_s, outlived_s), counts[role] + 1
                     torn, twice = (a + b for a, b in zip((torn, twice), stage.look(), strict=True))
+                    print(f"kill {sum(counts.values())}: {role}, {len(stage.seen)} flights done", file=sys.stderr)
                     if role == "scheduler":  # the client must say so and end by itself
                         asked = time.monotonic()
-                        stage.running["client"].wait(timeout=120)
+                        stage.running["client"].wait(timeout=600)
                         ended_s = max(ended_s, time.monotonic() - asked)
                     if role != "worker":
                         break
@@ -182,7 +214,9 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--model", default="adaptive")
     parser.add_argument("--compared", type=int, default=5, help="flights made again in a plain loop")
-    parser.add_argument("--every", type=float, nargs=2, default=(1.0, 12.0), help="seconds between kills, from … to")
+    parser.add_argument(
+        "--every", type=float, nargs=2, default=(1.0, 25.0), help="processor seconds between kills, from … to"
+    )
     chosen = parser.parse_args()
     print(json.dumps(run(chosen.source, chosen.target, kills=chosen.kills, seed=chosen.seed, model=chosen.model,
                          compared=chosen.compared, every_s=tuple(chosen.every))))  # fmt: skip

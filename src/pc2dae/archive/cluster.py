@@ -23,6 +23,9 @@ _CONFIG = {
     # Not watched a hundred times a second, and no memory given back in crumbs: each costs a worker a tenth.
     "distributed.worker.profile.enabled": False,
     "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 1 << 24,
+    # Nor does it look at itself fifty times a second: client and worker would spend 6 % of a core on that, even idle.
+    "distributed.admin.tick.interval": "500ms",
+    "distributed.admin.system-monitor.interval": "5s",
     # One flight at a time and none in reserve: one that kills its worker takes no other with it.
     "distributed.scheduler.worker-saturation": 1.0,
     # A worker that dies is started anew; on a busy machine that takes longer than the 15 s after which it is given up.
