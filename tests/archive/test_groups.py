@@ -69,3 +69,23 @@ def test_a_torn_group_is_one_line(store: Path, flight: xr.Dataset) -> None:
     with pytest.raises(FlightError, match="a cannot be read as Zarr") as caught:
         read_group(store / "a")
     assert "\n" not in str(caught.value)
+
+
+def test_a_variable_is_one_file_beside_its_metadata_however_long_the_flight(store: Path, flight: xr.Dataset) -> None:
+    seconds = np.arange(300_000)
+    long = flight.isel(time=seconds % flight.sizes["time"])
+    put(long.assign_coords(time=flight["time"].values[0] + seconds * np.timedelta64(1, "s")), store, "long")
+    assert sorted(p.name for p in (store / "long" / "co").iterdir()) == ["c.0", "zarr.json"]
+
+
+@pytest.mark.filterwarnings("ignore:Consolidated metadata")
+def test_a_flight_from_a_store_in_many_pieces_is_written_in_one(
+    store: Path, flight: xr.Dataset, tmp_path: Path
+) -> None:
+    put(flight, store, "a")
+    pieces = xr.open_zarr(store / "a", chunks=None).load().drop_encoding()
+    in_pieces = {"co": {"chunks": (60,), "shards": (120,)}}
+    pieces.to_zarr(tmp_path / "pieces.zarr", zarr_format=3, consolidated=True, encoding=in_pieces)
+    put(read_group(tmp_path / "pieces.zarr"), store, "b")
+    assert sorted(p.name for p in (store / "b" / "co").iterdir()) == ["c.0", "zarr.json"]
+    xr.testing.assert_identical(read_group(store / "b"), flight)

@@ -17,6 +17,7 @@ from pc2dae.flight.netcdf import dress, undress
 from pc2dae.suite import Suite
 
 _GROUP = json.dumps({"zarr_format": 3, "node_type": "group", "attributes": {}}, indent=2)
+_KEYS = {"name": "default", "separator": "."}
 
 
 def make_store(store: Path) -> None:
@@ -32,7 +33,9 @@ def write_group(flight: xr.Dataset, store: Path, name: str, *, scratch: Path) ->
     """
     dressed = dress(flight).drop_vars("trajectory")
     for variable in dressed.variables.values():
-        variable.encoding = {key: v for key, v in variable.encoding.items() if key != "coordinates"}
+        variable.encoding = {key: v for key, v in variable.encoding.items() if key not in ("coordinates", "shards")}
+        if variable.size and variable.ndim:  # few files: one piece, in the variable's own folder
+            variable.encoding |= {"chunks": variable.shape, "chunk_key_encoding": _KEYS}
     target = store / name
     scratch.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=scratch) as temporary:
