@@ -117,6 +117,16 @@ def test_pieces_are_the_whole(model, monkeypatch) -> None:
         assert getattr(pieces, name) == pytest.approx(getattr(whole, name), abs=1e-5 * np.ptp(values))
 
 
+@pytest.mark.parametrize("name", ["adaptive", "adaptive-short", "adaptive-causal"])
+def test_farther_beyond_the_ends_nothing_matters(name: str, monkeypatch) -> None:
+    short, values = load_model(name), 5 + np.random.default_rng(13).standard_normal((3, 300))
+    near = run(short, values)
+    monkeypatch.setattr(adaptive, "_void", lambda look, _: look)  # the whole reach of the network
+    assert run(short, values).unbounded == pytest.approx(near.unbounded, abs=1e-6)
+    monkeypatch.setattr(adaptive, "_void", lambda look, _: min(look, 8))
+    assert run(short, values).unbounded != pytest.approx(near.unbounded, abs=1e-6)  # but nearer by it does
+
+
 def test_gaps_and_rubbish_are_not_looked_at(model) -> None:
     values = 5 + np.random.default_rng(9).standard_normal((2, T))
     valid = np.ones(values.shape, bool)

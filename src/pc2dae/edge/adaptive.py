@@ -73,12 +73,13 @@ class AdaptiveDenoiser:
 
         Beside what goes in and comes out, memory is that of one piece, however long the record.
         """
+        first, last = -_void(self.look_back, self.reach), values.shape[1] + _void(self.look_ahead, self.reach)
         length = values.shape[1]
         unbounded, spread = np.empty(values.shape), np.empty(values.shape)
         no_bound = np.zeros((1, len(values), 1), np.float32)  # bounds are taken off in double precision
         for start in range(0, length, PIECE):
             stop = min(start + PIECE, length)
-            index = np.arange(start - self.look_back, stop + self.look_ahead)
+            index = np.arange(max(start - self.look_back, first), min(stop + self.look_ahead, last))
             at = index.clip(0, length - 1)
             above, here = values[:, at] - zero[:, None], seen[:, at]
             level = np.maximum(sigma[:, at], _smallest(above, here))
@@ -86,7 +87,7 @@ class AdaptiveDenoiser:
             with np.errstate(over="ignore", invalid="ignore"):  # beyond float32 is infinite, which the graph masks
                 parts = (above, here & inside, level, np.nan_to_num(lag1[:, at]))
                 inputs = [np.ascontiguousarray(x[None], dtype=np.float32) for x in parts]
-            given = slice(self.look_back, self.look_back + stop - start)
+            given = slice(start - index[0], stop - index[0])
             _, moved, sd = self.network(*inputs, no_bound)
             unbounded[:, start:stop] = moved[0, :, given] + zero[:, None]
             spread[:, start:stop] = sd[0, :, given]
@@ -114,6 +115,15 @@ def near(seen: Mask, before: int, after: int) -> Mask:
     """Where any observation lies at most `before` samples earlier or `after` samples later."""
     count = np.cumsum(np.pad(seen, ((0, 0), (before + 1, after))), axis=1)
     return np.asarray(count[:, before + after + 1 :] > count[:, : -before - after - 1])
+
+
+def _void(look: int, reach: int) -> int:
+    """How many samples beyond the end of a record matter to those in it, for a network that looks so far.
+
+    Three averages in a row reach that far: of the observations, of those filled in, of those trusted. Where nothing is
+    observed within the first, all is zero, as beyond the end of an array; convolutions and regression see the rest.
+    """
+    return min(look, max(reach, look - 3 * reach))
 
 
 def live_sigma(sigma: Array, above: Array, seen: Mask) -> Array:
