@@ -1,6 +1,7 @@
 """How fast the network runs: torch eager, torch traced, onnxruntime; one window at a time and in batches, one core.
 
     python benchmarks/inference.py [--model lean|wide]
+    python benchmarks/inference.py --flight [--samples 1579]    # shipped networks on one flight, as `denoise` runs them
 
 Every figure is also given as a ratio to eager and as a fraction of what the core reaches in a plain matrix product.
 "Processed" samples are all that windows hold; one in eight of them is emitted (hop 16 of window 128).
@@ -15,11 +16,14 @@ from pathlib import Path
 
 import numpy as np
 import torch
+import xarray as xr
 
 import pc2dae
 from pc2dae.edge.runtime import denoiser_of
 from pc2dae.edge.safe import card_of, read_onnx
 from pc2dae.emit import HOP, WINDOW
+from pc2dae.models import load_model
+from pc2dae.suite import load_suite
 from pc2dae.training.checkpoint import build_network, suite_of_card
 from pc2dae.windows.scaling import Scaler
 
@@ -28,8 +32,14 @@ def main() -> None:
     """Measure and print one table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", default="lean", choices=["lean", "wide"])
-    name = parser.parse_args().model
+    parser.add_argument("--flight", action="store_true", help="every shipped network on one flight, beside lean")
+    parser.add_argument("--samples", type=int, default=1579, help="of that flight")
+    chosen = parser.parse_args()
     torch.set_num_threads(1)
+    if chosen.flight:
+        whole_flight(chosen.samples)
+        return
+    name = chosen.model
     data, facts = read_onnx(Path(pc2dae.__file__).parent / "weights" / f"{name}.onnx")
     card = card_of(facts, where=name)
     suite = suite_of_card(card)
@@ -62,6 +72,25 @@ def main() -> None:
             f"{key:14}{1e3 * single:9.2f} ms{faster[0]:8.1f}{share[0]:9.0%}   "
             f"{64 * WINDOW / batch / 1e6:8.2f} M/s  {faster[1]:8.1f}{share[1]:9.0%}{64 * HOP / batch / 1e3:8.0f} k/s"
         )
+
+
+def whole_flight(samples: int) -> None:
+    """Processor time per 128 samples of a flight, what is computed for its overlaps and ends included."""
+    suite = load_suite("black-kite").only(["bc", "gas", "co2"])
+    rng, shape = np.random.default_rng(0), (len(suite.names), samples)
+    level = np.array([channel.lower_bound for channel in suite.channels])[:, None]
+    values = level + rng.gamma(2.0, 20.0, shape)
+    flight = xr.Dataset({name: ("time", row) for name, row in zip(suite.names, values, strict=True)})
+    arguments = (values, np.full((3, samples), np.nan), rng.random(shape) < 0.96)
+    names = ("lean", "wide", "adaptive", "adaptive-short", "adaptive-causal")
+    jobs = {name: load_model(name).prepare(flight, suite) for name in names}
+    seconds = dict.fromkeys(jobs, np.inf)
+    for _ in range(9):
+        for name, job in jobs.items():
+            seconds[name] = min(seconds[name], timed(job, arguments, 1))
+    print(f"one flight of {samples} samples, {len(suite.names)} channels, one thread; ms per {WINDOW} samples, × lean")
+    for name, spent in seconds.items():
+        print(f"{name:16}{1e3 * spent * WINDOW / samples:8.2f}{spent / seconds['lean']:8.2f}")
 
 
 def inputs(channels: int, batch: int, card: dict) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

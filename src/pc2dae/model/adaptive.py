@@ -51,12 +51,18 @@ def _shift(x: Tensor, by: int) -> Tensor:
     return F.pad(x, (0, by))[..., by:] if by > 0 else F.pad(x, (-by, 0))[..., :by]
 
 
+def _mixed(score: Tensor, offered: Tensor) -> Tensor:
+    """Σ softmax(score) · offered over axis 2, divided once after the sum."""
+    share = torch.exp(score - score.amax(2, keepdim=True).detach())
+    return (share * offered).sum(2) / share.sum(2)
+
+
 class Windows:
     """Sums of a series over windows of 1, 2, 4 … `reach` samples, by doubling; beyond the ends it counts as zero."""
 
     def __init__(self, x: Tensor, reach: int, right: int) -> None:
-        self.x, self.reach, self.right, self.length = x, reach, right, x.shape[-1]
-        self.doubled = {1: F.pad(x, (reach - 1, right - 1))}
+        self.x, self.reach, self.right, self.length = x, reach, min(reach, right), x.shape[-1]
+        self.doubled = {1: F.pad(x, (reach - 1, self.right - 1))}
         width = 1
         while width < reach:
             half = self.doubled[width]
@@ -79,9 +85,13 @@ class Windows:
         """Sum over t − width + 1 … t + width − 1, at most as far as the variant looks."""
         return self.left(width) + self.ahead(width) - self.x if self.right > 1 else self.left(width)
 
+    def count(self, width: int) -> int:
+        """Samples in the window of `around`."""
+        return width + min(width, self.right) - 1
+
     def mean(self, width: int) -> Tensor:
         """Average over the window of `around`."""
-        return self.around(width) / (width + min(width, self.right) - 1)
+        return self.around(width) / self.count(width)
 
 
 class Step(nn.Module):
@@ -146,20 +156,19 @@ class Adaptive(nn.Module):
         found.append((z * weight + _EMPTY * coarse) / (weight + _EMPTY))
         return found
 
-    def _filled(self, z: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+    def _filled(self, z: Tensor, mask: Tensor, mass: Windows) -> tuple[Tensor, Tensor]:
         """z with unobserved samples replaced by the finest average that holds any, and the coarsest average."""
         config = self.config
-        total, mass = Windows(z * mask, config.reach, config.right), Windows(mask, config.reach, config.right)
+        total = Windows(z * mask, config.reach, config.right)
         coarse = base = total.around(config.reach) / (mass.around(config.reach) + 1e-6)
         for w in reversed(self.widths[1:]):
             coarse = (total.around(w) + _EMPTY * coarse) / (mass.around(w) + _EMPTY)
         return z * mask + coarse * (1 - mask), base
 
-    def _features(self, z: Tensor, base: Tensor, mask: Tensor, repeat: Tensor, lag1: Tensor) -> list[Tensor]:
+    def _features(self, z: Tensor, base: Tensor) -> Tensor:
+        """What is seen of z alone, (batch, channel, feature, time): contrasts of averages, edges, level, roughness."""
         config = self.config
         sums = Windows(z - base, config.reach, config.right)
-        density = Windows(mask, 8, config.right)
-
         found, finer = [], z - base
         for w in self.widths:
             coarser = sums.mean(w)
@@ -170,39 +179,43 @@ class Adaptive(nn.Module):
         before, after = _shift(z, -1), _shift(z, -2 if config.right == 1 else 1)
         bend = z - 0.5 * (before + after)
         rough = Windows(bend.square() / 1.5, 32, config.right)
-        local = [torch.log(rough.mean(w) + 0.02) for w in (8, 32)]
         found += [z - torch.maximum(before, after), z - torch.minimum(before, after)]
         found += [sums.mean(4), sums.mean(4) + base, z]
-        return [torch.asinh(f) for f in found] + [*local, mask, density.around(8) / 15, repeat, lag1]
+        local = torch.stack([rough.mean(w) for w in (8, 32)], 2)
+        return torch.cat([torch.asinh(torch.stack(found, 2)), torch.log(local + 0.02)], 2)
 
-    def _regress(self, x: Tensor, y: Tensor, window: int, ridge: Tensor, pair: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Co-emission regression within one window: candidate, chosen correlation, share of "none"."""
-        config = self.config
-        channels = x.shape[1]
+    def _regress(self, x: Tensor, y: Tensor) -> list[tuple[Tensor, Tensor, Tensor]]:
+        """Co-emission regression within each window: candidate, chosen correlation, share of "none".
 
-        def mean(s: Tensor) -> Tensor:
-            return Windows(s, window, config.right).mean(window)
-
+        There are many pairs: what belongs to one channel is worked out before they are formed or after they are summed.
+        """
+        config, longest = self.config, max(self.config.regressions)
         views = torch.stack([Windows(y, lag, 1).left(lag) / lag for lag in config.lags], 2)  # (b, c, v, t)
-        own, other = mean(x), mean(views)
-        spread = (mean(x.square()) - own.square()).clamp_min(0)
-        spreads = (mean(views.square()) - other.square()).clamp_min(0)
-        joint = mean(x[:, :, None, None] * views[:, None]) - own[:, :, None, None] * other[:, None]  # (b, i, j, v, t)
-        slope = joint / (spreads[:, None] + ridge)
-        alike = joint * torch.rsqrt((spread[:, :, None, None] + 0.1) * (spreads[:, None] + 0.05))
-        square, loud, own_loud = (
-            alike.square(),
-            torch.log(spreads + 0.05)[:, None],
-            torch.log(spread + 0.1)[:, :, None, None],
-        )
-        score = pair[0] + pair[1] * alike.abs() + square * (pair[2] + pair[3] * loud + pair[4] * own_loud)
-        score = score + pair[5] * loud + pair[6] * own_loud
-        same = torch.eye(channels, dtype=torch.bool, device=x.device)[None, :, :, None, None]
-        score = score.masked_fill(same, -1e4).flatten(2, 3)
-        share = torch.softmax(torch.cat([score, torch.zeros_like(score[:, :, :1])], 2), 2)
-        none, share = share[:, :, -1], share[:, :, :-1]
-        moved = (slope * (views - other)[:, None]).flatten(2, 3)
-        return own + (share * moved).sum(2), (share * alike.flatten(2, 3)).sum(2), none
+        pairs = x[:, :, None, None] * views[:, None]  # (b, i, j, v, t)
+        series = [Windows(s, longest, config.right) for s in (x, x.square(), views, views.square(), pairs)]
+        same = -1e4 * torch.eye(x.shape[1], dtype=x.dtype, device=x.device)[:, :, None, None]
+        found = []
+        for k, window in enumerate(config.regressions):
+            ridge, pair = F.softplus(self.ridge[k]), self.pair[k]
+            own, square, other, squares = (s.mean(window) for s in series[:4])
+            spread, spreads = (square - own.square()).clamp_min(0) + 0.1, (squares - other.square()).clamp_min(0)
+            scale, scales = torch.rsqrt(spread), torch.rsqrt(spreads + 0.05)
+            joint = series[4].around(window) - own[:, :, None, None] * series[2].around(window)[:, None]
+            alike = joint * (scale / series[4].count(window))[:, :, None, None] * scales[:, None]
+
+            loud, own_loud = torch.log(spreads + 0.05)[:, None], torch.log(spread)
+            size, steep = alike.abs(), (pair[2] + pair[4] * own_loud)[:, :, None, None] + pair[3] * loud
+            score = (size * (size * steep + pair[1]) + pair[5] * loud + same).flatten(2, 3)
+            none = -pair[0] - pair[6] * own_loud
+            top = torch.maximum(score.amax(2), none).detach()
+            share, none = torch.exp(score - top[:, :, None]), torch.exp(none - top)
+            total = share.sum(2) + none
+
+            taken = share * alike.flatten(2, 3)
+            moves = (views - other) / (scales * (spreads + ridge))
+            moved = (taken * moves.flatten(1, 2)[:, None]).sum(2) / scale
+            found.append((own + moved / total, taken.sum(2) / total, none / total))
+        return found
 
     # ── the whole ──
 
@@ -215,12 +228,13 @@ class Adaptive(nn.Module):
         fine = torch.isfinite(values) & (values.abs() < 1e30)
         mask = (fine & (valid > 0.5)).to(values.dtype)
         known = torch.where(fine, values, bound)
-        z, base = self._filled(((known - bound) / sigma).clamp(-_CLIP, _CLIP), mask)
+        mass = Windows(mask, config.reach, config.right)
+        z, base = self._filled(((known - bound) / sigma).clamp(-_CLIP, _CLIP), mask, mass)
         repeat = (known == _shift(known, -1)).to(values.dtype)
 
         flat = (batch * channels, -1, time)
-        told = torch.stack(self._features(z, base, mask, repeat, lag1), 2).reshape(flat)
-        h = self.enter(told)
+        state = torch.stack([mask, mass.around(8) / 15, repeat, lag1], 2)
+        h = self.enter(torch.cat([self._features(z, base), state], 2).reshape(flat))
         voice = F.elu(self.tell(h)).reshape(batch, channels, 8, time)
         others = (voice.sum(1, keepdim=True) - voice) / (channels - 1 + 1e-6)
         loudest = voice.amax(1, keepdim=True).expand_as(voice)
@@ -228,15 +242,13 @@ class Adaptive(nn.Module):
 
         chosen = self.choose_first(h).reshape(batch, channels, -1, time)
         trust = mask * torch.sigmoid(chosen[:, :, -1])
-        averages = self._averages(z, trust)
-        stack = torch.stack(averages, 2)
-        y = (torch.softmax(chosen[:, :, :-1], 2) * stack).sum(2)
+        averages = torch.stack(self._averages(z, trust), 2)
+        y = _mixed(chosen[:, :, :-1], averages)
 
         x = (z - base) * trust + (y - base) * (1 - trust)  # what is not trusted is not regressed
         level = y - base
         extra, said = [y], [torch.asinh(z - y), torch.log((x - level).square() + 0.02)]
-        for k, window in enumerate(config.regressions):
-            candidate, alike, none = self._regress(x, level, window, F.softplus(self.ridge[k]), self.pair[k])
+        for candidate, alike, none in self._regress(x, level):
             misfit = Windows(x - candidate, 8, config.right)
             square = Windows((x - candidate).square(), 8, config.right)
             for w in (2, 4, 8):
@@ -249,8 +261,8 @@ class Adaptive(nn.Module):
                 alike,
                 none,
             ]
-        h = self.enter_second(torch.cat([h, torch.stack(said, 2).reshape(batch * channels, -1, time)], 1))
+        h = self.enter_second(torch.cat([h, torch.stack(said, 2).reshape(flat)], 1))
         chosen = self.choose_second(self.second(h)).reshape(batch, channels, -1, time)
-        estimate = (torch.softmax(chosen[:, :, :-1], 2) * torch.cat([stack, torch.stack(extra, 2)], 2)).sum(2)
+        estimate = _mixed(chosen[:, :, :-1], torch.cat([averages, torch.stack(extra, 2)], 2))
         spread = torch.exp(chosen[:, :, -1].clamp(-6, 6) - 1.5)
         return estimate * sigma + bound, spread * sigma

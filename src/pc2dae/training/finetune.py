@@ -9,19 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
 import torch
-from safetensors.torch import load
 from torch import Tensor, nn
 
-from pc2dae.edge.card import Card, check_digest, parse_card
-from pc2dae.model.adaptive import VARIANTS, Adaptive
+from pc2dae.edge.card import Card
 from pc2dae.noise import noise_level
 from pc2dae.suite import Suite
-from pc2dae.training.adaptive import with_weights
+from pc2dae.training.adaptive import pretrained, with_weights
 from pc2dae.training.checkpoint import save_checkpoint
 from pc2dae.training.fit import Look, Settings, fit, judge
 from pc2dae.windows.corruption import blind_width, hide
@@ -39,17 +36,6 @@ class Hidden:
     visible: Tensor
     lag1: Tensor
     asked: Tensor
-
-
-def pretrained(variant: str = "adaptive") -> tuple[Adaptive, Card, bytes]:
-    """The shipped network, its card and its ONNX."""
-    folder = files("pc2dae.weights")
-    card = parse_card((folder / f"{variant}.card.json").read_bytes(), where=f"{variant}.card.json")
-    weights, data = ((folder / f"{variant}.{kind}").read_bytes() for kind in ("safetensors", "onnx"))
-    check_digest(weights, card["sha256"]["weights"], where=f"{variant}.safetensors")
-    network = Adaptive(VARIANTS[variant])
-    network.load_state_dict(load(weights))
-    return network, card, data
 
 
 def finetune(
