@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import logging
 import platform
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from importlib.metadata import version
 from importlib.resources import files
@@ -74,7 +75,10 @@ def _asinh(x: Any) -> Any:
 
 
 # onnxruntime has these two in scalar code: from its fast operators they are worked out in half the time and less.
-_FASTER = {torch.ops.aten.elu.default: _elu, torch.ops.aten.asinh.default: _asinh}
+_FASTER: dict[Callable[..., Any], Callable[..., Any]] = {
+    torch.ops.aten.elu.default: _elu,
+    torch.ops.aten.asinh.default: _asinh,
+}
 
 
 def export_adaptive(network: Adaptive, card: Card) -> bytes:
