@@ -1,11 +1,12 @@
 """What a cluster costs and gains: flights and samples per second for 1 and 2 workers, against a plain loop.
 
-    python benchmarks/archive.py campaign --flights 24
+    OMP_NUM_THREADS=1 python benchmarks/archive.py campaign --flights 48
 
 The loop opens, denoises and writes each flight, as `pc2dae denoise` would, one after another in one process. "With
-index" it also makes the row of the index and hashes, which is all that a worker does. A cluster's time is from the
-first flight handed out to the last marker, once every worker has done one flight: starting is printed apart.
-Processor time (client, scheduler and workers together) says what the cluster costs even where the machine is shared.
+index" it also makes the row of the index and hashes, which is all that a worker does. All ways take turns, a few
+flights each, in an order that turns round: on a shared machine a processor second is worth more in one minute than in
+the next. What is paid once (processes, imports, a first flight) is told apart from what each further flight costs.
+Processor time is that of client, scheduler and workers together.
 """
 
 from __future__ import annotations
@@ -15,36 +16,82 @@ import os
 import platform
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, field
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
 from pathlib import Path
+from statistics import median
 
 import psutil
 
 from pc2dae.archive.cluster import connected
-from pc2dae.archive.place import Archive
+from pc2dae.archive.place import DONE, Archive, Record
 from pc2dae.archive.run import denoise_all
 from pc2dae.archive.sources import Source, find_sources, open_source
 from pc2dae.archive.work import Order, denoise_one, order_of
 from pc2dae.models import load_model
 from pc2dae.pipeline import denoise
 
+PLAIN, INDEXED, ONE, TWO = WAYS = ("loop", "loop with index", "1 worker", "2 workers")
+WORKERS = {ONE: 1, TWO: 2}
+IDLE_S = 10.0
 
-def processor_s() -> float:
-    """Processor time of this process and all that it started and that still run [s]."""
-    processes = [psutil.Process(), *psutil.Process().children(recursive=True)]
-    return sum(sum(process.cpu_times()[:2]) for process in processes)
+
+@dataclass(frozen=True)
+class Spent:
+    """What a turn took, or all turns together."""
+
+    wall_s: float
+    processor_s: float
+
+    def __sub__(self, earlier: Spent) -> Spent:
+        return Spent(self.wall_s - earlier.wall_s, self.processor_s - earlier.processor_s)
 
 
 @dataclass
-class Clock:
-    """Wall and processor time since it was made [s]."""
+class Turns:
+    """One way's process, what it spent to get ready, on nothing, and on each turn."""
 
-    wall: float = field(default_factory=time.perf_counter)
-    processor: float = field(default_factory=processor_s)
+    process: BaseProcess
+    pipe: Connection
+    ready: Spent
+    idle: float  # of a core, with nothing to do
+    spent: list[Spent] = field(default_factory=list)
 
-    def spent(self) -> tuple[float, float]:
-        """Both, as they have gone by."""
-        return time.perf_counter() - self.wall, processor_s() - self.processor
+    def per_flight(self, flights: int) -> Spent:
+        """The mean over all turns."""
+        return Spent(*(sum(getattr(s, key) for s in self.spent) / flights for key in ("wall_s", "processor_s")))
+
+
+def so_far() -> Spent:
+    """What this process and all that it started, and that still run, have spent since it was started."""
+    own = psutil.Process()
+    processes = [own, *own.children(recursive=True)]
+    return Spent(time.time() - own.create_time(), sum(sum(one.cpu_times()[:2]) for one in processes))
+
+
+def station(way: str, first: Source, order: Order, folder: Path, pipe: Connection) -> None:
+    """A process of its own for each way: get ready with a first flight, then do what comes until nothing does."""
+    with connected(workers=WORKERS[way]) if way in WORKERS else nullcontext() as client:
+        model, archive = load_model(order.model), fresh(folder, "first")
+        denoise_one(first, order, archive) if client is None else client.run(denoise_one, first, order, archive)
+        pipe.send(so_far())
+        before = so_far()
+        time.sleep(IDLE_S)
+        pipe.send((so_far() - before).processor_s / IDLE_S)
+        while sources := pipe.recv():
+            archive, before = fresh(folder, sources[0].name), so_far()
+            if way == PLAIN:
+                for source in sources:
+                    archive.write(denoise(open_source(source), model=model), source.name)
+            elif client is None:
+                check([denoise_one(source, order, archive) for source in sources])
+            else:
+                check(list(denoise_all(sources, archive, order, client)))
+            pipe.send(so_far() - before)
 
 
 def fresh(folder: Path, name: str) -> Archive:
@@ -54,62 +101,69 @@ def fresh(folder: Path, name: str) -> Archive:
     return archive
 
 
-def plain(sources: list[Source], order: Order, archive: Archive) -> tuple[float, float]:
-    """A loop that opens, denoises and writes."""
-    model, clock = load_model(order.model), Clock()
-    for source in sources:
-        archive.write(denoise(open_source(source), model=model), source.name)
-    return clock.spent()
-
-
-def with_index(sources: list[Source], order: Order, archive: Archive) -> tuple[float, float]:
-    """A loop that does all that a worker does."""
-    clock = Clock()
-    for source in sources:
-        denoise_one(source, order, archive)
-    return clock.spent()
-
-
-def on_cluster(sources: list[Source], order: Order, folder: Path, workers: int) -> tuple[float, float]:
-    """The same on a cluster whose workers have each done one flight."""
-    archive, clock = fresh(folder, f"on_{workers}"), Clock()
-    with connected(workers=workers) as client:
-        client.run(denoise_one, sources[0], order, fresh(folder, f"warm_{workers}"))
-        print(f"{workers} workers: started and warm after {clock.spent()[0]:.1f} s")
-        clock = Clock()
-        failures = [r["error"] for r in denoise_all(sources, archive, order, client) if r["status"] != "done"]
-        spent = clock.spent()
-        resident = max(client.run(lambda: psutil.Process().memory_info().rss).values())
-    print(f"{workers} workers: {resident / 1e6:.0f} MB in the largest worker after {len(sources)} flights")
-    if failures:
+def check(records: list[Record]) -> None:
+    """A flight that failed was quick, and says nothing."""
+    if failures := [record["error"] for record in records if record["status"] != DONE]:
         raise SystemExit(f"{len(failures)} flights failed: {failures[0]}")
-    return spent
+
+
+def measure(sources: list[Source], order: Order, turn: int) -> dict[str, Turns]:
+    """All ways over all flights, so many at a turn."""
+    context, ways = get_context("spawn"), {}
+    with tempfile.TemporaryDirectory() as folder:
+        for way in WAYS:
+            here, there = context.Pipe()
+            process = context.Process(target=station, args=(way, sources[0], order, Path(folder) / way, there))
+            process.start()
+            there.close()
+            ways[way] = Turns(process, here, here.recv(), here.recv())
+        for begin in range(0, len(sources), turn):
+            for way in WAYS if begin // turn % 2 == 0 else reversed(WAYS):
+                ways[way].pipe.send(sources[begin : begin + turn])
+                ways[way].spent.append(ways[way].pipe.recv())
+        for one in ways.values():
+            one.pipe.send([])
+            one.process.join()
+    return ways
+
+
+def pairs(one: Turns, other: Turns) -> Iterator[tuple[Spent, Spent]]:
+    """The same flights in two ways, turn by turn."""
+    return zip(one.spent, other.spent, strict=True)
+
+
+def spread(percents: list[float], form: str) -> str:
+    """Median and range over the turns."""
+    return f"{median(percents):{form}} % ({min(percents):{form}} to {max(percents):{form}} over {len(percents)} turns)"
 
 
 def main() -> None:
     """Print a line for every way."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("source", type=Path, help="a tree of flights")
-    parser.add_argument("--flights", type=int, default=24)
+    parser.add_argument("--flights", type=int, default=48)
+    parser.add_argument("--turn", type=int, default=8, help="flights before the next way has its turn")
     parser.add_argument("--model", default="adaptive")
     chosen = parser.parse_args()
     sources = find_sources(chosen.source.resolve())[: chosen.flights]
-    order, count = order_of(chosen.model), min(chosen.flights, len(sources))
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        samples = denoise_one(sources[0], order, fresh(folder, "first"))["rows"] * count  # and warms up
-        loop = plain(sources, order, fresh(folder, "loop"))
-        rows = with_index(sources, order, fresh(folder, "rows"))
-        one, two = (on_cluster(sources, order, folder, workers) for workers in (1, 2))
-    for key, (wall, processor) in {"loop": loop, "loop with index": rows, "1 worker": one, "2 workers": two}.items():
-        print(f"{key:16s} {count / wall:6.2f} flights/s {samples / wall:7.0f} samples/s {wall:7.1f} s"
-              f" {processor / count:6.2f} processor s per flight")  # fmt: skip
-    for what, other in (("the loop with index", rows), ("the loop", loop)):
-        print(f"1 worker against {what}: {100 * (one[1] / other[1] - 1):+.1f} % processor time,"
-              f" {100 * (one[0] / other[0] - 1):+.1f} % wall time")  # fmt: skip
-    print(f"scaling from 1 to 2 workers: {100 * one[0] / (2 * two[0]):.0f} % of twice as fast")
+    ways = measure(sources, order_of(chosen.model), chosen.turn)
+    rows = open_source(sources[0]).sizes["time"]  # simulated flights are of one length
+    print(f"{'':16s} flights/s   samples/s   each flight: wall, processor s   once: wall, processor s")
+    for name, way in ways.items():
+        each = way.per_flight(len(sources))
+        print(f"{name:16s} {1 / each.wall_s:9.2f} {rows / each.wall_s:11.0f} {each.wall_s:20.2f}"
+              f" {each.processor_s:11.3f} {way.ready.wall_s:12.1f} {way.ready.processor_s:11.1f}")  # fmt: skip
+    for what in (INDEXED, PLAIN):
+        once = ways[ONE].ready.processor_s - ways[what].ready.processor_s
+        more = spread([100 * (a.processor_s / b.processor_s - 1) for a, b in pairs(ways[ONE], ways[what])], "+.1f")
+        print(f"1 worker against the {what}, processor time: {more} per flight, and {once:+.1f} s once")
+    print(
+        f"with nothing to do: 1 worker {100 * ways[ONE].idle:.1f} %, 2 workers {100 * ways[TWO].idle:.1f} % of a core"
+    )
+    half = spread([50 * a.wall_s / b.wall_s for a, b in pairs(ways[ONE], ways[TWO])], ".0f")
+    print(f"scaling from 1 to 2 workers: {half} of twice as fast")
     load = ", ".join(f"{x:.1f}" for x in os.getloadavg())
-    print(f"{count} flights, {samples:,} samples; {platform.machine()}, {os.cpu_count()} cores, load {load}")
+    print(f"{len(sources)} flights of {rows:,} samples; {platform.machine()}, {os.cpu_count()} cores, load {load}")
 
 
 if __name__ == "__main__":
