@@ -24,7 +24,7 @@ from torch import Tensor, nn
 
 from pc2dae.model.adaptive import Adaptive, Step
 from pc2dae.noise import noise_level
-from pc2dae.training.finetune import pretrained
+from pc2dae.training.adaptive import pretrained
 from pc2dae.training.fit import Look, Settings, fit
 from pc2dae.training.pretrain import Scenes, draw_scenes, scene_loss
 
