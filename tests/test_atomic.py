@@ -68,3 +68,10 @@ def test_the_file_has_the_permissions_of_an_ordinary_one(tmp_path: Path) -> None
     assert (tmp_path / "a.txt").stat().st_mode & 0o777 == 0o640
     write_text(tmp_path / "b.txt", "x")
     assert (tmp_path / "b.txt").stat().st_mode == (tmp_path / "ordinary").stat().st_mode
+
+
+def test_an_error_names_the_target_and_not_the_temporary_file(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError, match=r"file/flight\.nc'$") as caught:
+        write_text(tmp_path / "file" / "flight.nc", "x")
+    assert caught.value.filename == str(tmp_path / "file" / "flight.nc")

@@ -16,8 +16,11 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     If the body raises, the temporary file is removed and whatever stood at `path` is untouched.
     """
     target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=target.suffix, dir=target.parent)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=target.suffix, dir=target.parent)
+    except OSError as error:  # a person knows the target, not the temporary name
+        raise OSError(error.errno, error.strerror, str(target)) from None
     os.close(handle)
     temporary = Path(name)
     try:

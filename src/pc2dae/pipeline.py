@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import xarray as xr
 
 from pc2dae.emit import Denoiser
-from pc2dae.errors import FlightError, LogError, ModelError
+from pc2dae.errors import FlightError, LogError, ModelError, nearest
 from pc2dae.flight.intake import Intake
 from pc2dae.flight.schema import LEVELS, add_history, check_flight, suite_of
 from pc2dae.flight.stream import Stream
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pc2dae.training.fit import Look, Settings
 
 Paths = Iterable[str | PathLike[str]]
+PROFILES = ("flight", "live")  # noise level of the whole flight, or as a stream knows it
 
 
 def open_flight(
@@ -116,6 +117,8 @@ def denoise(
     """
     if not 0.0 <= strength <= 1.0:
         raise ModelError(f"strength {strength:g} is not between 0 and 1", hint="1 is the model's answer, 0 is raw")
+    if profile not in PROFILES:
+        raise ModelError(f"there is no profile '{profile}'", hint=nearest(profile, PROFILES))
     if flight.attrs.get("level") == "denoised":
         raise FlightError("the flight is denoised already", hint="pass the flight it was made from")
     if suite is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -111,3 +113,30 @@ def test_train_denoise_export_and_the_same_numbers_from_the_file(table):
         assert np.isfinite(a[name].values).all()
     assert (a["co2"].values >= 300).all()
     assert a.attrs["pc2dae_model_sha256"] == b.attrs["pc2dae_model_sha256"]
+
+
+def test_the_input_is_never_replaced_by_its_estimate(table):
+    before = Path("log.csv").read_bytes()
+    for words in (["denoise", "log.csv", "-o", "./log.csv", "--model", "ma5"], ["ingest", "log.csv", "-o", "log.csv"]):
+        with pytest.raises(Pc2daeError, match=r"log\.csv is the input: what was measured would be lost"):
+            run(*words, "--suite", "own.toml")
+    assert Path("log.csv").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("target", "said"), [("c.xlsx", "has no suffix of a flight"), ("own.toml/c.nc", "own.toml is not a folder")]
+)
+def test_a_target_that_cannot_be_is_refused_before_the_input_is_opened(table, target, said):
+    with pytest.raises(Pc2daeError, match=said):
+        run("denoise", "absent.csv", "-o", target)
+
+
+def test_an_unknown_profile_is_refused(table):
+    with pytest.raises(ModelError, match=r"there is no profile 'life'; did you mean 'live'\?"):
+        run("denoise", "log.csv", "-o", "c.nc", "--suite", "own.toml", "--model", "ma5", "--profile", "life")
+
+
+def test_the_next_command_works_as_it_stands(table):
+    for target in ("clean.csv", "clean.nc"):
+        out = run("denoise", "log.csv", "-o", target, "--suite", "own.toml", "--model", "ma5").stdout.splitlines()
+        run(*out[-1].removeprefix("next: pc2dae ").split())

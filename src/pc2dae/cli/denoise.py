@@ -45,9 +45,11 @@ def denoise(
     from rich.progress import Progress
 
     import pc2dae
-    from pc2dae.flight.store import write_flight
+    from pc2dae.flight.store import check_target, write_flight
 
     targets = _targets(inputs, out)
+    for target in targets:
+        check_target(target, inputs)
     for source, target in zip(inputs, targets, strict=True):
         flight = pc2dae.open_flight(source, suite=suite, zone=zone)
         begun = time.perf_counter()
@@ -59,7 +61,9 @@ def denoise(
         seconds = time.perf_counter() - begun
         write_flight(clean, target)
         _tell(clean, source, target, seconds)
-    typer.echo(f"next: pc2dae report {targets[0] if len(targets) == 1 else out} -o report.html")
+    # A CSV does not hold its suite.
+    described = f" --suite {suite}" if suite is not None and targets[0].suffix.lower() == ".csv" else ""
+    typer.echo(f"next: pc2dae report {targets[0]}{described} -o report.html")
 
 
 def _update(progress: Progress, task: TaskID, done: int, total: int) -> None:

@@ -35,8 +35,10 @@ def ingest(
     import json
 
     from pc2dae import pipeline
-    from pc2dae.flight.store import write_flight
+    from pc2dae.flight.store import check_target, write_flight
 
+    if out is not None:
+        check_target(out, logs)
     flight, intake = pipeline.ingest(logs, suite=suite, zone=zone, calibration=calibration)
     if out is not None:
         write_flight(flight, out)
@@ -46,7 +48,8 @@ def ingest(
     _show(intake, flight.sizes["time"], str(flight["time"].values[0])[:19], str(flight["time"].values[-1])[:19])
     if out is not None:
         typer.echo(f"written: {out}")
-        typer.echo(f"next: pc2dae inspect {out}")
+        described = f" --suite {suite}" if suite is not None and out.suffix.lower() == ".csv" else ""
+        typer.echo(f"next: pc2dae inspect {out}{described}")
     else:
         typer.echo("nothing written; add -o flight.nc")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +32,20 @@ def write_flight(flight: xr.Dataset, path: str | os.PathLike[str]) -> None:
         return
     with replacing(target) as temporary:
         _WRITERS[suffix](flight, temporary)
+
+
+def check_target(path: str | os.PathLike[str], sources: Iterable[str | os.PathLike[str]] = ()) -> None:
+    """Refuse before the work what would fail after it: no format, no place to write, or one of the `sources` itself."""
+    target = Path(path)
+    if _suffix(target) == ".zarr":
+        _need_zarr()
+    if target.resolve() in {Path(source).resolve() for source in sources}:
+        raise FlightError(f"{target} is the input: what was measured would be lost", hint="give -o another name")
+    place = next(folder for folder in target.absolute().parents if folder.exists())
+    if not place.is_dir():
+        raise FlightError(f"{target} cannot be written: {place} is not a folder", hint="give -o another place")
+    if not os.access(place, os.W_OK | os.X_OK):
+        raise FlightError(f"{target} cannot be written: no permission in {place}", hint="give -o another place")
 
 
 def read_flight(path: str | os.PathLike[str], suite: Suite | None = None) -> xr.Dataset:
