@@ -134,7 +134,10 @@ class Stage:
             if record["status"] != DONE:
                 continue
             at = self.archive.marker(name).stat().st_mtime_ns
-            twice += self.seen.get(name, at) != at
+            if self.seen.get(name, at) != at:
+                twice += 1
+                made = self.archive.output(name).stat().st_mtime_ns
+                print(f"{name}: marked again, {(at - made) / 1e9:.3f} s after its output was made", file=sys.stderr)
             if name not in self.seen:
                 torn += digest(self.archive.output(name)) != record["output_sha256"]
             self.seen[name] = at

@@ -68,6 +68,14 @@ def test_what_is_done_stays_until_something_changes(archive: Archive, source: So
     assert again["start"] == "2025-10-05T13:00:00.000Z"
 
 
+def test_a_flight_whose_worker_died_after_its_marker_is_left_alone(archive: Archive, source: Source) -> None:
+    first = denoise_one(source, SAVGOL, archive)
+    places = (archive.output(source.name), archive.marker(source.name))
+    before = [(p.stat().st_ino, p.stat().st_mtime_ns) for p in places]
+    assert denoise_one(source, SAVGOL, archive) == first
+    assert [(p.stat().st_ino, p.stat().st_mtime_ns) for p in places] == before
+
+
 def test_a_lost_output_is_made_again(archive: Archive, source: Source) -> None:
     denoise_one(source, SAVGOL, archive)
     archive.remove(source.name)

@@ -73,6 +73,8 @@ def denoise_one(source: Source, order: Order, archive: Archive, epoch: str | Non
         before = archive.record(source.name)
         if before is not None and _is_same(before, record, archive):
             record = before | {"stamp": record["stamp"], "source": record["source"]}
+            if record == before:  # marked by a worker that died before it could say so
+                return record
         else:
             with _dated(epoch):
                 record |= _made(source, order, archive, record)
