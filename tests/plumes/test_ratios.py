@@ -63,3 +63,11 @@ def test_a_fast_channel_becomes_the_slow_one() -> None:
 
 def test_matching_keeps_a_standing_level() -> None:
     assert match_response(np.full(50, 7.0), 1.0, 20.0) == pytest.approx(np.full(50, 7.0))
+
+
+def test_a_slope_survives_noise_that_is_tiny_on_one_side() -> None:
+    """δ → ∞ leaves ordinary least squares, S_xy/S_xx = 2; δ → 0 leaves S_yy/S_xy = 2."""
+    x = np.arange(10.0)
+    assert orthogonal_slope(x, 2 * x, sigma_x=1e-12, sigma_y=1.0) == pytest.approx(2.0)
+    assert orthogonal_slope(x, 2 * x, sigma_x=1.0, sigma_y=1e-12) == pytest.approx(2.0)
+    assert orthogonal_slope(x, -2 * x, sigma_x=1e-12, sigma_y=1.0) == pytest.approx(-2.0)

@@ -128,3 +128,12 @@ def test_over_simulated_flights_excess_is_unbiased_and_its_uncertainty_covers() 
         assert len(z) > 50
         assert abs(z.mean()) < 0.35, species
         assert np.mean(np.abs(z) < 1.96) > 0.9, species
+
+
+def test_where_co2_falls_in_smoke_there_is_no_ratio_to_it() -> None:
+    """As over a forest by day: a combustion efficiency above 1 would be nonsense."""
+    made = flight()
+    for name in ("co2_scd30", "co2_li830"):
+        made[name] = 840.0 - made[name]
+    found = survey(made).ratios
+    assert set(found["ratio"]) == {"bc/co", "nox/co"}

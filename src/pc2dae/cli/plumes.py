@@ -51,7 +51,7 @@ def _show_ratios(console: Console, found: Survey) -> None:
 
     ratios = found.ratios[found.ratios.scope == "flight"]
     if ratios.empty:
-        console.print("no emission ratio: the flight met no smoke, or lacks CO, CO₂, BC or NOₓ", highlight=False)
+        console.print("no emission ratio: no smoke, or fewer than two of CO, CO₂, BC, NOₓ rose in it", highlight=False)
         return
     count = found.ratios.scope.nunique() - 1
     table = Table(
@@ -73,6 +73,9 @@ def _show_encounters(console: Console, found: Survey) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
+    if found.encounters.empty:
+        console.print("no channel rises above its background for 3 s or more", highlight=False)
+        return
     strongest = found.encounters.loc[found.encounters.groupby("channel", sort=False)["snr"].idxmax()]
     counts = found.encounters["channel"].value_counts().to_dict()
     title = "encounters of each channel, and its strongest (excess: integral over background)"

@@ -50,7 +50,9 @@ def orthogonal_slope(x: Values, y: Values, *, sigma_x: float, sigma_y: float) ->
         return np.nan
     delta = (sigma_y / sigma_x) ** 2
     rest = syy - delta * sxx
-    return float((rest + np.sqrt(rest**2 + 4 * delta * sxy**2)) / (2 * sxy))
+    root = np.hypot(rest, 2 * np.sqrt(delta) * sxy)
+    # The same root twice; of the two forms the one that takes no difference of two nearly equal numbers.
+    return float((rest + root) / (2 * sxy) if rest > 0 else 2 * delta * sxy / (root - rest))
 
 
 def slope_ratio(x: Values, y: Values, *, sigma_x: float, sigma_y: float, block: int, seed: int = 0) -> Ratio:

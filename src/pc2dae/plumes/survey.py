@@ -32,9 +32,9 @@ Array = NDArray[np.float64]
 RATIOS = {"bc/co": ("bc", "co"), "nox/co": ("nox", "co"), "co/co2": ("co", "co2")}  # what is emitted per what
 _LEAST_SNR = 3.0  # of the denominator's integral: below that, an encounter's own ratio says nothing
 
-_ENCOUNTER_COLUMNS = ["channel", "number", "onset", "end", "peak_time", "duration_s"]
-_ENCOUNTER_COLUMNS += ["peak", "excess", "excess_sigma", "snr", "units"]
-_RATIO_COLUMNS = ["scope", "onset", "ratio", "method", "value", "sigma", "units"]
+ENCOUNTER_COLUMNS = ["channel", "number", "onset", "end", "peak_time", "duration_s"]
+ENCOUNTER_COLUMNS += ["peak", "excess", "excess_sigma", "snr", "units"]
+RATIO_COLUMNS = ["scope", "onset", "ratio", "method", "value", "sigma", "units"]
 
 
 @dataclass(frozen=True)
@@ -80,8 +80,8 @@ def survey(flight: xr.Dataset, *, matched: bool = False) -> Survey:
     rows = [row for name, signal in signals.items() for row in _encounter_rows(flight, name, signal, rate)]
     species = species_signals(signals, suite, matched=matched)
     return Survey(
-        pd.DataFrame(rows, columns=_ENCOUNTER_COLUMNS),
-        pd.DataFrame(_ratio_rows(flight, species, rate), columns=_RATIO_COLUMNS),
+        pd.DataFrame(rows, columns=ENCOUNTER_COLUMNS),
+        pd.DataFrame(_ratio_rows(flight, species, rate), columns=RATIO_COLUMNS),
     )
 
 
@@ -144,7 +144,7 @@ def _ratio_rows(flight: xr.Dataset, species: dict[str, Signal], rate: float) -> 
                     rows.append((scope, onset, name, method, ratio.value, ratio.sigma, units))
         if parts and "co" in species and "co2" in species:
             co, co2 = (_total(species[s], parts) for s in ("co", "co2"))
-            if scope == "flight" or co2.value > _LEAST_SNR * co2.sigma:
+            if co2.value > (0.0 if scope == "flight" else _LEAST_SNR * co2.sigma):
                 mce = combustion_efficiency(co, co2)
                 rows.append((scope, onset, "mce", "integral", mce.value, mce.sigma, "1"))
     return rows
@@ -152,7 +152,7 @@ def _ratio_rows(flight: xr.Dataset, species: dict[str, Signal], rate: float) -> 
 
 def _ratios(a: Signal, b: Signal, parts: list[tuple[int, int]], *, flight_wide: bool) -> list[tuple[str, Ratio]]:
     below = _total(b, parts)
-    if not flight_wide and below.value < _LEAST_SNR * below.sigma:
+    if below.value <= (0.0 if flight_wide else _LEAST_SNR * below.sigma):  # nothing to divide by
         return []
     index = np.concatenate([np.arange(*part) for part in parts])
     block = max(10, int(np.ceil(3 * max(a.t90_s, b.t90_s))))
