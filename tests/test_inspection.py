@@ -104,3 +104,14 @@ def test_a_flight_that_stands_still_without_gps() -> None:
     report = inspect_flight(bare)
     assert report["motion"] == {}
     assert report["environment"] == {}
+
+
+def test_a_flight_in_which_nothing_was_measured_has_no_shares_of_negative_values() -> None:
+    empty = flight()
+    for name in load_suite("black-kite").names:
+        empty[name].values[:] = np.nan
+        empty[f"qc_{name}"].values[:] = 1
+    together = campaign([empty], [inspect_flight(empty)])
+    assert together["samples"] == ROWS
+    assert np.isfinite(list(together.values())).all()
+    assert "negative_pct" not in together

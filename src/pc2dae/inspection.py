@@ -69,12 +69,13 @@ def campaign(flights: Sequence[xr.Dataset], reports: Sequence[dict[str, Any]]) -
         missing.append(100 * float(np.mean(absent[running])) if running.any() else 100.0)
     speed = np.concatenate([_speed(flight) for flight in flights])
     speed = speed[np.isfinite(speed)]
-    out = {
-        "samples": float(sum(flight.sizes["time"] for flight in flights)),
-        "negative_pct": float(np.nanmean([share for family in negative.values() for share in family])),
-        **{f"negative_{family}_pct": float(np.nanmean(shares_)) for family, shares_ in negative.items()},
-        "missing_pct": float(np.mean(missing)) if missing else np.nan,
-    }
+    measured = {family: [s for s in found if np.isfinite(s)] for family, found in negative.items()}
+    out = {"samples": float(sum(flight.sizes["time"] for flight in flights))}
+    if any(measured.values()):
+        out["negative_pct"] = float(np.mean([share for found in measured.values() for share in found]))
+        out |= {f"negative_{family}_pct": float(np.mean(found)) for family, found in measured.items() if found}
+    if missing:
+        out["missing_pct"] = float(np.mean(missing))
     if len(speed):
         out |= {
             "speed_mean_m_s": float(speed.mean()),

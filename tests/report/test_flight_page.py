@@ -116,3 +116,12 @@ def test_a_browser_draws_it_and_follows_a_plume(page: Path) -> None:
     assert len(set(ranges)) == 1
     assert width <= 390
     assert wrong == []
+
+
+def test_a_flight_in_which_nothing_was_measured_has_a_page_too(measured: xr.Dataset, tmp_path: Path) -> None:
+    empty = measured.copy(deep=True)
+    for name in ("co", "no2", "co2"):
+        empty[name].values[:] = np.nan
+        empty[f"qc_{name}"].values[:] = 1
+    pc2dae.report(empty, tmp_path / "page.html")
+    assert "0 plume encounters" in " ".join(visible((tmp_path / "page.html").read_text("utf-8")).split())

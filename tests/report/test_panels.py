@@ -3,6 +3,7 @@ from __future__ import annotations
 import base64
 
 import numpy as np
+import pytest
 import xarray as xr
 
 from pc2dae.flight.schema import BELOW_DETECTION, INTERPOLATED, MISSING, SPIKE, STALE
@@ -52,3 +53,11 @@ def test_plotly_knows_every_property(clean: xr.Dataset, suite: Suite) -> None:
     assert len(figures) == 3
     for figure in figures:
         go.Figure(figure.data, figure.layout)  # raises ValueError for a name or value plotly does not have
+
+
+@pytest.mark.parametrize(("scale", "form"), [(1e-3, ""), (1.0, "~s")])
+def test_ticks_are_read_without_knowing_milli(measured: xr.Dataset, suite: Suite, scale: float, form: str) -> None:
+    """0.5 ug m-3 is not to be written 500m; 20,000 may be 20k."""
+    small = measured.assign(co=measured["co"] * scale)
+    figure = channel_figure(small, suite["co"], survey(measured).encounters.iloc[:0])
+    assert figure.layout["yaxis2"]["tickformat"] == form

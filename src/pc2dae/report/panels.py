@@ -85,7 +85,7 @@ def channel_figure(
             "side": "left",
             "range": value_range(raw, value),
             "tickmode": "auto",
-            "tickformat": "~s",
+            "tickformat": "~s" if np.nanmax(np.abs([raw, value]), initial=0) >= 1000 else "",  # 0.5, never 500m
             "nticks": 6,
         },
     }

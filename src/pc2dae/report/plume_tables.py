@@ -11,7 +11,14 @@ import xarray as xr
 
 from pc2dae.errors import FlightError
 from pc2dae.plumes import Survey, survey
-from pc2dae.plumes.survey import Signal, channel_signals, encounter_intervals, species_signals
+from pc2dae.plumes.survey import (
+    ENCOUNTER_COLUMNS,
+    RATIO_COLUMNS,
+    Signal,
+    channel_signals,
+    encounter_intervals,
+    species_signals,
+)
 from pc2dae.report.figure import stamp
 from pc2dae.report.words import Row, Table, clock, plus_minus, units
 from pc2dae.suite import Suite
@@ -35,7 +42,7 @@ def plumes_of(flight: xr.Dataset, suite: Suite) -> Plumes:
     try:
         found = survey(flight)
     except FlightError:
-        return Plumes(Survey(pd.DataFrame({"channel": []}), pd.DataFrame({"scope": []})), {}, [])
+        return Plumes(Survey(pd.DataFrame(columns=ENCOUNTER_COLUMNS), pd.DataFrame(columns=RATIO_COLUMNS)), {}, [])
     species = species_signals(channel_signals(flight, suite), suite)
     return Plumes(found, species, encounter_intervals(species, suite.rate_hz))
 
