@@ -1,14 +1,15 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from pc2dae.errors import LogError
+from pc2dae.errors import FlightError, LogError
 from pc2dae.flight.store import write_flight
-from pc2dae.pipeline import open_flight
+from pc2dae.pipeline import ingest, open_flight
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -120,3 +121,27 @@ def test_real_flights_keep_every_row(name, tmp_path):
     out, given = pd.read_csv(tmp_path / "out.csv"), pd.read_csv(KOLIBRI / f"{name}.csv")
     assert out["time"].tolist() == [f"{stamp}-05:00" for stamp in given["DateTime_cdt"]]
     np.testing.assert_array_equal(out["co2"], given["CO2_ppm"])
+
+
+def test_a_column_named_for_another_unit_is_told(tmp_path):
+    pd.DataFrame({"time": ["2024-04-10T13:48:00Z"], "CO_ppm": [0.1], "NO [ppb]": [2.0]}).to_csv(
+        tmp_path / "in.csv", index=False
+    )
+    intake = ingest([tmp_path / "in.csv"], suite=suite(tmp_path, ["CO_ppm", "NO [ppb]"]))[1]
+    assert intake.sources[0].repairs == ("column 'CO_ppm', named ppm, is read as ppb as the suite says",)
+    assert json.loads(json.dumps(intake.as_dict(), allow_nan=False))["sources"][0]["rate_hz"] is None  # of one row
+
+
+def test_what_is_no_table_for_the_suite_says_so(tmp_path):
+    (tmp_path / "in.csv").write_bytes(bytes(range(14, 256)) * 9)
+    with pytest.raises(LogError, match=r"in\.csv: this is no text"):
+        open_flight(tmp_path / "in.csv", suite=suite(tmp_path, ["CO"]))
+    (tmp_path / "in.csv").write_text("time,CO\n2024-04-10T13:48:00Z,1\n")
+    with pytest.raises(LogError, match="suite 'black-kite' is for instrument logs"):
+        open_flight(tmp_path / "in.csv", suite="black-kite")
+
+
+def test_a_clock_that_was_long_not_set_is_seen_by_the_dates(tmp_path):
+    stamps = [f"{'1970-01-01' if s < 10 else '2024-04-10'}T13:48:{s:02d}Z" for s in range(40)]
+    with pytest.raises(FlightError, match=r"1970-01-01 to 2024-04-10.*take out rows whose clock was not set"):
+        there_and_back(tmp_path, stamps)

@@ -70,7 +70,8 @@ def _show(intake: Intake, samples: int, first: str, last: str) -> None:
         drift = f" {s.clock_drift_ppm:+.0f} ppm" if s.clock_drift_ppm else ""
         offset = "not found" if s.clock_offset_s is None else f"{s.clock_offset_s:+.2f}{drift}"
         gaps = f"{s.gaps} ≤ {s.longest_gap_s:.0f}" if s.gaps else "0"
-        table.add_row(s.file, s.instrument, f"{s.rows:,}", f"{s.rows_used:,}", f"{s.rate_hz:g}", offset, gaps)
+        rate = "" if s.rate_hz is None else f"{s.rate_hz:g}"
+        table.add_row(s.file, s.instrument, f"{s.rows:,}", f"{s.rows_used:,}", rate, offset, gaps)
     console.print(table)
     for s in intake.sources:
         clock = f"clock by {s.clock_by}" if s.clock_offset_s is not None else f"clock: {s.clock_by}"

@@ -51,9 +51,11 @@ def align(streams: Sequence[Stream], suite: Suite, *, flight_id: str = "flight")
     columns = sum(len(s.columns) for s in ordered)
     if count * (columns + 2 * len(suite.names)) > MAX_NUMBERS:
         days = count / suite.rate_hz / 86400
+        first, last = (min(s.time.min() for s in ordered), max(s.time.max() for s in ordered))
         raise FlightError(
-            f"the records span {days:,.1f} days at {suite.rate_hz:g} Hz in {columns} columns: too much for one flight",
-            hint="ingest them in parts, or give a lower rate_hz in the suite",
+            f"the records span {days:,.1f} days, {str(first)[:10]} to {str(last)[:10]}, at {suite.rate_hz:g} Hz in"
+            f" {columns} columns: too much for one flight",
+            hint="take out rows whose clock was not set, ingest in parts, or give a lower rate_hz in the suite",
         )
     values: dict[str, Array] = {}
     flags: dict[str, NDArray[np.int32]] = {}

@@ -21,7 +21,7 @@ class Source:
     instrument: str
     rows: int  # in the file
     rows_used: int
-    rate_hz: float
+    rate_hz: float | None  # None: one row has no rate
     clock_offset_s: float | None  # None: not found
     clock_sigma_s: float | None
     clock_drift_ppm: float
@@ -56,7 +56,7 @@ def sources_of(streams: Sequence[Stream], fits: Sequence[ClockFit], placed: Sequ
             instrument=stream.key,
             rows=stream.rows_read,
             rows_used=int((place.cells >= 0).sum()),
-            rate_hz=float(f"{place.rate_hz:.3g}"),
+            rate_hz=float(f"{place.rate_hz:.3g}") if np.isfinite(place.rate_hz) else None,
             clock_offset_s=round(fit.offset_s, 2) if fit.found else None,
             clock_sigma_s=round(fit.sigma_s, 3) if np.isfinite(fit.sigma_s) else None,
             clock_drift_ppm=round(fit.drift_ppm, 1),

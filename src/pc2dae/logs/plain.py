@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -17,6 +18,7 @@ from pc2dae.logs.table import Stamps, Table, clean_names, cut, delimiter_of, rea
 from pc2dae.suite import Suite, load_suite, presets
 
 LARGE_BYTES = 200_000_000  # from here on a file is averaged to the suite's rate while it is read
+_MIXING = ("ppm", "ppb", "ppt")
 DECLARED = Declared()  # the suite says what is what
 
 
@@ -59,6 +61,8 @@ def read(file: LogFile, head: Head, *, zone: str | None, suite: Suite | None) ->
     wanted = columns_of(suite)
     header = header_of(head)
     if suite.time.column not in header:
+        if not all(name.isprintable() for name in header):
+            raise LogError(f"{file.name}: this is no text", hint="name a table, or the log of a known instrument")
         raise LogError(
             f"{file.name}: there is no time column '{suite.time.column}'",
             hint=nearest(suite.time.column, [h for h in header if h]),
@@ -91,6 +95,9 @@ def read(file: LogFile, head: Head, *, zone: str | None, suite: Suite | None) ->
     for name, values in columns.items():
         if np.isnan(values).all():
             table.repairs.append(f"column '{there[name]}': no value at all")
+        said = _unit_in(there[name])
+        if said and units.get(name) in _MIXING and said != units[name]:
+            table.repairs.append(f"column '{there[name]}', named {said}, is read as {units[name]} as the suite says")
     absent = [f"{name} ('{column}')" for name, column in wanted.items() if name not in there]
     if absent:
         table.repairs.append(f"no column for {', '.join(absent)}")
@@ -99,6 +106,12 @@ def read(file: LogFile, head: Head, *, zone: str | None, suite: Suite | None) ->
     )
     notes = {"suite": suite, "is_thinned": table.is_thinned, "stamp": None if table.is_thinned else _stamps(table, utc)}
     return [replace(stream, repairs=tuple(table.repairs), notes=notes)]
+
+
+def _unit_in(column: str) -> str | None:
+    """The mixing ratio's unit that stands in a column's name, as in `CO_ppm`."""
+    words = re.split(r"[^a-z]+", column.lower())
+    return next((unit for unit in _MIXING if unit in words), None)
 
 
 def _without_sentinels(table: Table, column: str, suite: Suite) -> NDArray[np.float64]:

@@ -142,9 +142,10 @@ def _plain_suite(file: LogFile, head: Head, suite: Suite | None) -> Suite:
     if (b"\0" in head.raw[:1000] and not head.raw.startswith((b"\xff\xfe", b"\xfe\xff"))) or len(header) < 2:
         raise LogError(f"{file.name}: no known instrument and no table", hint="remove it from the list")
     shown = ", ".join(header[:8]) + (", …" if len(header) > 8 else "")
-    raise LogError(
-        f"{file.name}: no known instrument (columns {shown})", hint="describe its columns in a suite and pass --suite"
-    )
+    hint = "describe its columns in a suite and pass --suite"
+    if suite is not None:
+        hint = f"suite '{suite.name}' is for instrument logs; a table needs one that names its columns (docs/suite.md)"
+    raise LogError(f"{file.name}: no known instrument (columns {shown})", hint=hint)
 
 
 def _is_sheet(file: LogFile) -> bool:
