@@ -140,3 +140,22 @@ def test_the_next_command_works_as_it_stands(table):
     for target in ("clean.csv", "clean.nc"):
         out = run("denoise", "log.csv", "-o", target, "--suite", "own.toml", "--model", "ma5").stdout.splitlines()
         run(*out[-1].removeprefix("next: pc2dae ").split())
+
+
+def test_what_was_mended_on_the_way_is_told(table):
+    table.loc[[3, 4], "time"] = table.loc[2, "time"]
+    table["CO_ppb"] = table["CO_ppb"].astype(object)
+    table.loc[9, "CO_ppb"] = "ERR"
+    table.to_csv("log.csv", index=False)
+    out = run("denoise", "log.csv", "-o", "c.nc", "--suite", "own.toml", "--model", "ma5").stdout.splitlines()
+    assert "1 cells that are no number" in out[0]
+    assert "2 rows share their stamp with another" in out[0]
+
+
+def test_a_clean_csv_holds_what_went_in_and_is_not_cleaned_twice(table):
+    run("denoise", "log.csv", "-o", "clean.csv", "--suite", "own.toml", "--model", "ma5")
+    clean = pd.read_csv("clean.csv")
+    assert list(clean.columns[:5]) == ["time", "co", "qc_co", "co_raw", "co_unbounded"]
+    np.testing.assert_allclose(clean["co_raw"], table["CO_ppb"])
+    with pytest.raises(Pc2daeError, match="denoised already"):
+        run("denoise", "clean.csv", "-o", "again.csv", "--suite", "own.toml", "--model", "ma5")

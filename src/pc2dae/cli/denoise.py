@@ -51,7 +51,7 @@ def denoise(
     for target in targets:
         check_target(target, inputs)
     for source, target in zip(inputs, targets, strict=True):
-        flight = pc2dae.open_flight(source, suite=suite, zone=zone)
+        flight = _opened(source, suite=suite, zone=zone)
         begun = time.perf_counter()
         with Progress(console=Console(stderr=True), transient=True) as progress:
             told = partial(_update, progress, progress.add_task(f"denoising {source.name}", total=flight.sizes["time"]))
@@ -64,6 +64,22 @@ def denoise(
     # A CSV does not hold its suite.
     described = f" --suite {suite}" if suite is not None and targets[0].suffix.lower() == ".csv" else ""
     typer.echo(f"next: pc2dae report {targets[0]}{described} -o report.html")
+
+
+def _opened(source: Path, *, suite: str | None, zone: str | None) -> xr.Dataset:
+    """A flight, or one made of logs on the spot: then what had to be mended or left out is told."""
+    from pc2dae import pipeline
+    from pc2dae.logs.sniff import is_flight
+
+    if is_flight(source):
+        return pipeline.open_flight(source, suite=suite, zone=zone)
+    flight, intake = pipeline.ingest([source], suite=suite, zone=zone)
+    for one in intake.sources:
+        if one.repairs:
+            typer.echo(f"{one.file}: {'; '.join(one.repairs)}")
+    for line in (*(f"ignored {file}: {reason}" for file, reason in intake.ignored), *intake.notes):
+        typer.echo(line)
+    return flight
 
 
 def _update(progress: Progress, task: TaskID, done: int, total: int) -> None:

@@ -1,4 +1,7 @@
-"""Flights as plain CSV: `time`, each channel by name, `<name>_uncertainty`, `qc_<name>`, then track and air."""
+"""Flights as plain CSV: `time`, the columns of each channel, then track and air.
+
+A channel's are `<name>`, `<name>_uncertainty`, `qc_<name>`, `<name>_raw` and `<name>_unbounded`, those that there are.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ def write_csv(flight: xr.Dataset, path: Path) -> None:
     suite = suite_of(flight)
     names: list[str] = []
     for name in suite.names:
-        names += [name, f"{name}_uncertainty", f"qc_{name}"]
+        names += [name, f"{name}_uncertainty", f"qc_{name}", f"{name}_raw", f"{name}_unbounded"]
     names = [name for name in (*names, *MOTION, *ENVIRONMENT) if name in flight]
     rows = flight["row_index"].values if "row_index" in flight else np.arange(flight.sizes["time"])
     table = {"time": _stamps(flight)} | {name: flight[name].values[rows] for name in names}
@@ -44,10 +47,12 @@ def read_csv(path: Path, suite: Suite | None = None) -> xr.Dataset:
         time = pd.to_datetime(table["time"], format="ISO8601", utc=True).dt.tz_localize(None).to_numpy("datetime64[ns]")
     except ValueError as error:
         raise FlightError(f"{path.name}: a time stamp is not ISO 8601 ({error})", hint="run `pc2dae ingest`") from None
-    known = [n for n in columns if n in {*suite.names, *ENVIRONMENT, *MOTION} or n.endswith("_uncertainty")]
+    beside = {f"{name}{suffix}" for name in suite.names for suffix in ("_uncertainty", "_raw", "_unbounded")}
+    estimated = (beside - {*suite.names}) & {*columns}
+    known = [n for n in columns if n in {*suite.names, *ENVIRONMENT, *MOTION} or n in estimated]
     values = {name: pd.to_numeric(table[name], errors="coerce").to_numpy(np.float64) for name in known}
     flags = {n: table[f"qc_{n}"].to_numpy(np.int32) for n in suite.names if f"qc_{n}" in columns}
-    level = "denoised" if any(name.endswith("_uncertainty") for name in known) else "screened" if flags else "raw"
+    level = "denoised" if estimated else "screened" if flags else "raw"
     return new_flight(time, values, suite, flags=flags, flight_id=path.stem, level=level, history=f"read {path.name}")
 
 
