@@ -2,11 +2,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
 from pc2dae.cli import app
 from pc2dae.cli import demo as room
+from pc2dae.models import SHIPPED
 
 
 @pytest.mark.slow
@@ -23,3 +25,12 @@ def test_demo_goes_from_files_to_the_page(tmp_path: Path, monkeypatch: pytest.Mo
     for name in ("report.html", "clean_001.nc", "first_look.png", "scores.csv", "campaign/flight_001.png"):
         assert (tmp_path / "demo" / name).exists()
     assert str(tmp_path / "demo" / "report.html") in done.stdout.replace("\n", "")
+
+
+def test_the_score_table_is_whole_in_eighty_columns(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    rows = [(m, "all", "all", k, 93.3, "f") for m in (*SHIPPED, "constant") for k in room._COLUMNS]
+    room._show(pd.DataFrame(rows, columns=["method", "channel", "family", "metric", "value", "flight"]))
+    assert capsys.readouterr().out.count("93.3") == len(rows)

@@ -27,7 +27,7 @@ _COLUMNS = {  # as wide as a terminal of 80 columns has room for
     "peak_bias": "peaks\n%",
     "excess_error": "excess\n%",
     "background_bias": "air\nσ",
-    "coverage_90": "in 90 %\n%",
+    "coverage_90": "in\n90 %",
     "negatives": "neg.\n%",
     "smoothness": "smooth\n%",
     "hf_reduction": "HF\n%",
