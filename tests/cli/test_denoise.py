@@ -157,5 +157,6 @@ def test_a_clean_csv_holds_what_went_in_and_is_not_cleaned_twice(table):
     clean = pd.read_csv("clean.csv")
     assert list(clean.columns[:5]) == ["time", "co", "qc_co", "co_raw", "co_unbounded"]
     np.testing.assert_allclose(clean["co_raw"], table["CO_ppb"])
+    assert "smoothness" in run("evaluate", "clean.csv", "--suite", "own.toml").stdout
     with pytest.raises(Pc2daeError, match="denoised already"):
         run("denoise", "clean.csv", "-o", "again.csv", "--suite", "own.toml", "--model", "ma5")

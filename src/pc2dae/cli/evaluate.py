@@ -19,6 +19,7 @@ def evaluate(
     clean: Path = typer.Argument(..., help="A flight that `pc2dae denoise` wrote."),
     truth: Path | None = typer.Option(None, help="Its truth: the .truth.nc of a simulated flight."),
     model: str | None = typer.Option(None, help="The model that made it, to try again: duplicates withheld, leakage."),
+    suite: str | None = typer.Option(None, help="A suite's TOML file or a preset, for files that do not say."),
     as_json: bool = typer.Option(False, "--json", help="Print every value of every channel as JSON."),
 ) -> None:
     """Score a clean flight: per family and overall, beside raw, clipped and constant answers.
@@ -30,9 +31,11 @@ def evaluate(
     from pc2dae.flight.netcdf import read_netcdf
     from pc2dae.flight.store import read_flight
     from pc2dae.pipeline import evaluate as scores_of
+    from pc2dae.suite import load_suite
 
     known = None if truth is None else read_netcdf(truth)
-    scores = scores_of(read_flight(clean), truth=known, model=model)
+    described = load_suite(suite) if suite is not None else None
+    scores = scores_of(read_flight(clean, described), truth=known, model=model)
     if as_json:
         typer.echo(scores.to_json(orient="records", double_precision=6))
         return
