@@ -65,6 +65,12 @@ def test_negatives_count_what_is_not_a_number_too() -> None:
     assert blind.negatives(out, ok) == pytest.approx([50.0, NAN], nan_ok=True)
 
 
+def test_no_value_before_the_first_observation_is_no_fault_but_in_a_gap_it_is() -> None:
+    out = np.array([[NAN, NAN, 1.0, NAN, 1.0, 1.0, NAN], [-1.0, NAN, 1.0, NAN, 1.0, 1.0, NAN]])
+    ok = np.array([[False, False, True, False, True, True, False]] * 2)
+    assert blind.negatives(out, ok) == pytest.approx([25.0, 40.0])
+
+
 def test_means_moved_by_two_sigma_of_the_mean() -> None:
     x = np.zeros((1, 40))
     # σ = 1, ten observations: the mean's σ is 1/√10; a shift of 2/√10 is 2 of them.

@@ -36,9 +36,15 @@ def hf_reduction(output: Values, input: Values, valid: Mask) -> Array:
 
 
 def negatives(output: Values, valid: Mask) -> Array:
-    """Share of output values below 0 or not finite [%]; NaN for a channel of which nothing was observed."""
-    bad = 100.0 * np.mean(~(np.asarray(output) >= 0) | ~np.isfinite(output), axis=-1)
-    return np.where(valid.any(axis=-1), bad, np.nan)
+    """Share of output values below 0 or not finite [%]; NaN for a channel of which nothing was observed.
+
+    No value before the first observation or after the last is no fault: there is nothing to estimate it from.
+    """
+    begun, lasting = (np.logical_or.accumulate(valid[:, ::way], axis=1)[:, ::way] for way in (1, -1))
+    finite = np.isfinite(output)
+    asked = finite | (begun & lasting)
+    bad = asked & ~(finite & (np.asarray(output) >= 0))
+    return np.where(valid.any(axis=1), 100.0 * bad.sum(axis=1) / np.maximum(asked.sum(axis=1), 1), np.nan)
 
 
 def mean_10s_change(output: Values, input: Values, valid: Mask, sigma: Values, *, block: int = 10) -> Array:
