@@ -140,6 +140,9 @@ def test_the_next_command_works_as_it_stands(table):
     for target in ("clean.csv", "clean.nc"):
         out = run("denoise", "log.csv", "-o", target, "--suite", "own.toml", "--model", "ma5").stdout.splitlines()
         run(*out[-1].removeprefix("next: pc2dae ").split())
+    for words in (["inspect", "log.csv"], ["evaluate", "clean.csv"], ["plumes", "clean.csv"], ["report", "log.csv"]):
+        line = run(*words, "--suite", "own.toml").stdout.splitlines()[-1]
+        run(*line.partition("next: pc2dae ")[2].split())
 
 
 def test_what_was_mended_on_the_way_is_told(table):

@@ -44,7 +44,7 @@ def evaluate(
     _methods(console, scores)
     if truth is None:
         typer.echo("without a truth nobody can tell cleaning from damage: pass --truth where it is known")
-    typer.echo(f"next: pc2dae plumes {clean}")
+    typer.echo(f"next: pc2dae plumes {clean}" + (f" --suite {suite}" if suite is not None else ""))
 
 
 def _families(console: Console, scores: pd.DataFrame) -> None:

@@ -74,7 +74,8 @@ def inspect(
     for path in drawn:
         typer.echo(f"written: {path}")
     if picture is None:
-        typer.echo(f"next: pc2dae inspect {flights[0]} --picture first_look.png")
+        described = (f" --suite {suite}" if suite is not None else "") + (f" --zone {zone}" if zone is not None else "")
+        typer.echo(f"next: pc2dae inspect {flights[0]}{described} --picture first_look.png")
 
 
 def _draw(flights: list[Any], picture: Path) -> list[Path]:

@@ -42,7 +42,8 @@ def plumes(
     console = Console()
     _show_ratios(console, found)
     _show_encounters(console, found)
-    typer.echo(f"next: pc2dae report {flight} -o report.html")
+    described = f" --suite {suite}" if suite is not None else ""
+    typer.echo(f"next: pc2dae report {flight}{described} -o report.html")
 
 
 def _show_ratios(console: Console, found: Survey) -> None:

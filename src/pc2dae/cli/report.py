@@ -44,4 +44,5 @@ def report(
         slides(flight, target)
         typer.echo(f"written: {target}")
     if flight.attrs.get("level") != "denoised":
-        typer.echo(f"the flight is not denoised yet; next: pc2dae denoise {source} -o clean.nc")
+        described = f" --suite {suite}" if suite is not None else ""
+        typer.echo(f"the flight is not denoised yet; next: pc2dae denoise {source}{described} -o clean.nc")
