@@ -106,7 +106,8 @@ class Stage:
         """End what still runs."""
         for process in self.running.values():
             for one in [*_children(process.pid), process]:
-                one.kill()
+                with contextlib.suppress(psutil.NoSuchProcess):  # ended by itself meanwhile
+                    one.kill()
             process.wait()
         self.running.clear()
 
