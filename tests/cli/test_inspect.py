@@ -54,3 +54,8 @@ def test_several_flights_draw_into_a_folder(path: Path, tmp_path: Path) -> None:
 
 def test_help_has_an_example() -> None:
     assert "Example: pc2dae inspect" in " ".join(runner.invoke(app, ["inspect", "--help"]).output.split())
+
+
+def test_a_picture_of_no_known_kind_is_refused(path: Path, tmp_path: Path) -> None:
+    result = runner.invoke(app, ["inspect", str(path), "-p", str(tmp_path / "look.xyz")])
+    assert str(result.exception) == "'look.xyz' is no name of a picture; use one of .png, .svg, .pdf"

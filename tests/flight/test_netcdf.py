@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from pc2dae.errors import FlightError
 from pc2dae.flight import write_flight
-from pc2dae.flight.netcdf import dress
+from pc2dae.flight.netcdf import dress, read_netcdf
 from pc2dae.flight.schema import new_flight
 from pc2dae.suite import load_suite
 
@@ -81,3 +82,8 @@ def test_dressing_leaves_the_flight_alone() -> None:
     copy = before.copy(deep=True)
     dress(before)
     xr.testing.assert_identical(before, copy)
+
+
+def test_a_file_that_is_not_there_is_not_called_broken(tmp_path: Path) -> None:
+    with pytest.raises(FlightError, match=r"there is no .*absent\.nc; check the path"):
+        read_netcdf(tmp_path / "absent.nc")

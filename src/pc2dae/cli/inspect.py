@@ -12,6 +12,7 @@ from pc2dae.cli.app import app
 if TYPE_CHECKING:
     from rich.console import Console
 
+_PICTURES = (".png", ".svg", ".pdf")
 # The statistics of the paper's campaign, with the words of the table.
 PAPER = {
     "samples": ("samples", "7,894"),
@@ -57,8 +58,11 @@ def inspect(
     from rich.console import Console
 
     from pc2dae import pipeline
+    from pc2dae.errors import Pc2daeError
     from pc2dae.inspection import campaign, inspect_flight
 
+    if picture is not None and len(flights) == 1 and picture.suffix.lower() not in _PICTURES:
+        raise Pc2daeError(f"'{picture.name}' is no name of a picture", hint=f"use one of {', '.join(_PICTURES)}")
     opened = [pipeline.open_flight(path, suite=suite, zone=zone) for path in flights]
     reports = [inspect_flight(flight, keep=keep, exclude=exclude) for flight in opened]
     together = campaign(opened, reports)

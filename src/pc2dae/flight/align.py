@@ -55,7 +55,7 @@ def align(streams: Sequence[Stream], suite: Suite, *, flight_id: str = "flight")
         raise FlightError(
             f"the records span {days:,.1f} days, {str(first)[:10]} to {str(last)[:10]}, at {suite.rate_hz:g} Hz in"
             f" {columns} columns: too much for one flight",
-            hint="take out rows whose clock was not set, ingest in parts, or give a lower rate_hz in the suite",
+            hint="name one flight's folder, take out rows whose clock was not set, or lower the suite's rate_hz",
         )
     values: dict[str, Array] = {}
     flags: dict[str, NDArray[np.int32]] = {}

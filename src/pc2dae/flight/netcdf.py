@@ -65,6 +65,8 @@ def write_netcdf(flight: xr.Dataset, path: Path) -> None:
 
 def read_netcdf(path: Path) -> xr.Dataset:
     """The dataset of a netCDF file, in memory; one that `write_netcdf` wrote is as it was before."""
+    if not path.exists():
+        raise FlightError(f"there is no {path}", hint="check the path")
     try:
         dataset = xr.load_dataset(path, engine="netcdf4", decode_timedelta=False)
     except (OSError, ValueError) as error:
