@@ -101,6 +101,17 @@ def test_an_offset_below_the_bound_leaves_the_excess_right(model, shift: float) 
     assert excess == pytest.approx(30 * 8 * np.sqrt(2 * np.pi), rel=0.02)
 
 
+def test_a_cell_that_settles_from_far_below_the_bound_is_followed(model) -> None:
+    """Not replaced by an average over the plume that comes minutes later."""
+    settling = -40 * np.exp(-np.arange(T) / 15)
+    truth = 5 + settling + 1000 * plume(600, 15)
+    estimate = run(model, (truth + np.random.default_rng(11).standard_normal(T))[None])
+    start = slice(0, 60)
+    assert np.abs(estimate.unbounded[0, start] - truth[start]).max() < 4
+    assert np.abs(estimate.unbounded[0, start] - truth[start]).mean() < 1
+    assert estimate.value[0, :15].max() < 1
+
+
 def test_a_level_far_above_the_bound_costs_no_precision(model) -> None:
     noise = np.random.default_rng(12).standard_normal((2, T))
     near, far = (run(model, level + noise).unbounded - level for level in (500.0, 5e8))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from pc2dae.edge.card import digest
 from pc2dae.edge.runtime import open_session
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 INPUTS = ("values", "valid", "noise", "lag1", "bound")
 MINUTE = 60  # samples
 _FAR = 500.0  # σ above the bound: as far as the training world goes
+_DEEP = ((5, 3.0), (15, 1.5))  # medians of so many samples so many σ below the bound are no noise
 PIECE = 4096  # samples given out per run: bounds memory, and is long beside the overlap
 
 Network = Callable[..., tuple[Array, ...]]  # the inputs above, (batch, channel, time) each, bound (…, 1)
@@ -141,6 +143,8 @@ def _clean_air(values: Array, seen: Mask, sigma: Array, bound: Array) -> Array:
 
     The network has learned that no true value lies below the bound. A sensor with a negative zero would have its clean
     air pulled up, and its plumes cut: it is given its own zero, and the bound holds for the bounded estimate alone.
+    The same for one that was below it for some seconds only, as a cell that settles after power-on: counted from the
+    bound, these would be distrusted, and averages of far away samples stand in their place.
     A channel that never comes within 500 σ of its bound is counted from there: farther away the network learned no
     difference, and float32 would lose the noise.
     """
@@ -150,6 +154,10 @@ def _clean_air(values: Array, seen: Mask, sigma: Array, bound: Array) -> Array:
             total = np.cumsum(np.concatenate(([0.0], x[ok])))
             low = float(np.quantile((total[MINUTE:] - total[:-MINUTE]) / MINUTE, 0.05))
             level[row] = low if low < bound[row] - sigma[row] else max(bound[row], low - _FAR * sigma[row])
+        for count, depth in _DEEP:
+            if ok.sum() >= count:
+                low = float(np.median(sliding_window_view(x[ok], count), axis=1).min())
+                level[row] = min(level[row], low) if low < bound[row] - depth * sigma[row] else level[row]
     return level
 
 
