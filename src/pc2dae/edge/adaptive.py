@@ -156,8 +156,9 @@ def _clean_air(values: Array, seen: Mask, sigma: Array, bound: Array) -> Array:
             level[row] = low if low < bound[row] - sigma[row] else max(bound[row], low - _FAR * sigma[row])
         for count, depth in _DEEP:
             if ok.sum() >= count:
-                low = float(np.median(sliding_window_view(x[ok], count), axis=1).min())
-                level[row] = min(level[row], low) if low < bound[row] - depth * sigma[row] else level[row]
+                below = np.convolve(x[ok] < bound[row] - depth * sigma[row], np.ones(count), "valid")
+                deep = sliding_window_view(x[ok], count)[below > count / 2]  # where the median is below too
+                level[row] = np.median(deep, axis=1).min(initial=level[row])
     return level
 
 
