@@ -24,3 +24,8 @@ def _version(
 
         typer.echo(f"pc2dae {__version__}")
         raise typer.Exit
+
+
+def again(**options: object) -> str:
+    """Options of this call that the next command needs too, as they are typed; those not given are left out."""
+    return "".join(f" --{name} {value}" for name, value in options.items() if value is not None)

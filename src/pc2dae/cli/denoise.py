@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from pc2dae.cli.app import app
+from pc2dae.cli.app import again, app
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -61,8 +61,7 @@ def denoise(
         seconds = time.perf_counter() - begun
         write_flight(clean, target)
         _tell(clean, source, target, seconds)
-    # A CSV does not hold its suite.
-    described = f" --suite {suite}" if suite is not None and targets[0].suffix.lower() == ".csv" else ""
+    described = again(suite=suite) if targets[0].suffix.lower() == ".csv" else ""  # a CSV does not hold its suite
     typer.echo(f"next: pc2dae report {targets[0]}{described} -o report.html")
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from pc2dae.cli.app import app
+from pc2dae.cli.app import again, app
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,7 +44,7 @@ def evaluate(
     _methods(console, scores)
     if truth is None:
         typer.echo("without a truth nobody can tell cleaning from damage: pass --truth where it is known")
-    typer.echo(f"next: pc2dae plumes {clean}" + (f" --suite {suite}" if suite is not None else ""))
+    typer.echo(f"next: pc2dae plumes {clean}{again(suite=suite)}")
 
 
 def _families(console: Console, scores: pd.DataFrame) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from pc2dae.cli.app import app
+from pc2dae.cli.app import again, app
 
 if TYPE_CHECKING:
     from pc2dae.flight.intake import Intake
@@ -48,7 +48,7 @@ def ingest(
     _show(intake, flight.sizes["time"], str(flight["time"].values[0])[:19], str(flight["time"].values[-1])[:19])
     if out is not None:
         typer.echo(f"written: {out}")
-        described = f" --suite {suite}" if suite is not None and out.suffix.lower() == ".csv" else ""
+        described = again(suite=suite) if out.suffix.lower() == ".csv" else ""
         typer.echo(f"next: pc2dae inspect {out}{described}")
     else:
         typer.echo("nothing written; add -o flight.nc")

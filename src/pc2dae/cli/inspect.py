@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from pc2dae.cli.app import app
+from pc2dae.cli.app import again, app
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -78,8 +78,7 @@ def inspect(
     for path in drawn:
         typer.echo(f"written: {path}")
     if picture is None:
-        described = (f" --suite {suite}" if suite is not None else "") + (f" --zone {zone}" if zone is not None else "")
-        typer.echo(f"next: pc2dae inspect {flights[0]}{described} --picture first_look.png")
+        typer.echo(f"next: pc2dae inspect {flights[0]}{again(suite=suite, zone=zone)} --picture first_look.png")
 
 
 def _draw(flights: list[Any], picture: Path) -> list[Path]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from pc2dae.cli.app import app
+from pc2dae.cli.app import again, app
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -42,8 +42,7 @@ def plumes(
     console = Console()
     _show_ratios(console, found)
     _show_encounters(console, found)
-    described = f" --suite {suite}" if suite is not None else ""
-    typer.echo(f"next: pc2dae report {flight}{described} -o report.html")
+    typer.echo(f"next: pc2dae report {flight}{again(suite=suite)} -o report.html")
 
 
 def _show_ratios(console: Console, found: Survey) -> None:

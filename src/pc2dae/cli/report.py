@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from pc2dae.cli.app import app
+from pc2dae.cli.app import again, app
 
 
 @app.command()
@@ -44,5 +44,4 @@ def report(
         slides(flight, target)
         typer.echo(f"written: {target}")
     if flight.attrs.get("level") != "denoised":
-        described = f" --suite {suite}" if suite is not None else ""
-        typer.echo(f"the flight is not denoised yet; next: pc2dae denoise {source}{described} -o clean.nc")
+        typer.echo(f"the flight is not denoised yet; next: pc2dae denoise {source}{again(suite=suite)} -o clean.nc")
