@@ -34,15 +34,17 @@ def per_flight(table: pd.DataFrame, metric: str, *, family: str = ALL, channel: 
     return {(str(m), str(d)): row for (m, d), row in zip(wide.index, wide.to_numpy(np.float64), strict=True)}
 
 
+def common_seeds(rows: pd.DataFrame, across: str) -> set[int]:
+    """The training seeds that every value of `across` has."""
+    return set.intersection(*(set(part["seed"]) for _, part in rows.groupby(across)))
+
+
 def with_common_seeds(rows: pd.DataFrame, across: str) -> pd.DataFrame:
     """Of each method the seeds it has everywhere along `across`, so that every point is a mean of the same seeds."""
     import pandas as pd
 
-    kept = []
-    for _, own in rows.groupby("method", sort=False):
-        seeds = set.intersection(*(set(part["seed"]) for _, part in own.groupby(across)))
-        kept.append(own[own["seed"].isin(seeds)])
-    return pd.concat(kept)
+    methods = (own for _, own in rows.groupby("method", sort=False))
+    return pd.concat([own[own["seed"].isin(common_seeds(own, across))] for own in methods])
 
 
 def mean_of(figures: Figures, key: Key) -> float:

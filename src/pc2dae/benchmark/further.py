@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pc2dae.benchmark import tables
-from pc2dae.benchmark.compare import label, mean_of, order, per_flight, with_common_seeds
+from pc2dae.benchmark.compare import common_seeds, label, mean_of, order, per_flight, with_common_seeds
 from pc2dae.benchmark.paper import NAMES
 from pc2dae.benchmark.plan import AMOUNTS
 from pc2dae.benchmark.sheet import Cell, Sheet
@@ -72,8 +72,9 @@ def ablation_sheet(rows: pd.DataFrame) -> Sheet:
         base = ("wide" if key[0].startswith("wide") else "lean", "plain")
         row = [Cell(key[0]), *(Cell(mean_of(figures[m], key), digits=METRICS[m].digits) for m in shown)]
         pair = rows[rows["method"].isin([key[0], base[0]])]
-        seeds = set.intersection(*(set(own["seed"]) for _, own in pair.groupby("method")))
-        alike = pair[pair["seed"].isin(seeds)]  # a seed the other lacks would tell of seeds, not of the part
+        alike = pair[
+            pair["seed"].isin(common_seeds(pair, "method"))
+        ]  # a seed the other lacks would tell of seeds, not of the part
         gaps = [gap(per_flight(alike, m), m, key, base) if key != base else Cell()
                 for m in ("mae_improvement", "smoothness")]  # fmt: skip
         cells.append([*row, *gaps])
