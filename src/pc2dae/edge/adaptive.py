@@ -149,15 +149,16 @@ def _clean_air(values: Array, seen: Mask, sigma: Array, bound: Array) -> Array:
     difference, and float32 would lose the noise.
     """
     level = np.array(bound, dtype=np.float64)
-    for row, (x, ok) in enumerate(zip(values, seen, strict=True)):
-        if ok.sum() >= 2 * MINUTE:
-            total = np.cumsum(np.concatenate(([0.0], x[ok])))
+    for row, ok in enumerate(seen):
+        x = values[row, ok]
+        if len(x) >= 2 * MINUTE:
+            total = np.cumsum(np.concatenate(([0.0], x)))
             low = float(np.quantile((total[MINUTE:] - total[:-MINUTE]) / MINUTE, 0.05))
             level[row] = low if low < bound[row] - sigma[row] else max(bound[row], low - _FAR * sigma[row])
         for count, depth in _DEEP:
-            if ok.sum() >= count:
-                below = np.convolve(x[ok] < bound[row] - depth * sigma[row], np.ones(count), "valid")
-                deep = sliding_window_view(x[ok], count)[below > count / 2]  # where the median is below too
+            if len(x) >= count:
+                below = np.convolve(x < bound[row] - depth * sigma[row], np.ones(count), "valid")
+                deep = sliding_window_view(x, count)[below > count / 2]  # where the median is below too
                 level[row] = np.median(deep, axis=1).min(initial=level[row])
     return level
 
