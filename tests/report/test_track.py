@@ -24,3 +24,10 @@ def test_a_flight_without_position_has_no_track(measured: xr.Dataset) -> None:
 def test_a_channel_without_values_cannot_colour(measured: xr.Dataset, suite: Suite) -> None:
     empty = measured.assign(no2=("time", np.full(600, np.nan)))
     assert [c["name"] for c in track_colours(empty, suite)] == ["co", "co2"]
+
+
+def test_the_colour_bar_has_plain_numbers(measured: xr.Dataset) -> None:
+    figure = track_figure(measured)
+    assert figure is not None
+    marker = figure.data[1]["marker"]
+    assert "s" not in marker["colorbar"]["tickformat"]  # SI prefixes: 500m for 0.5

@@ -13,6 +13,14 @@ from pc2dae.suite import Suite
 
 _M_PER_DEGREE = 111_195.0  # on a sphere of the earth's mean radius
 _MINUTE_MS = 60_000
+_SCALE: dict[str, Any] = {
+    "thickness": 10,
+    "len": 0.9,
+    "x": 1,
+    "outlinewidth": 0,
+    "title": {"side": "right"},
+    "tickformat": ",~r",  # 0.5 and 20,000, never 500m
+}
 
 
 def metres(flight: xr.Dataset) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
@@ -51,7 +59,7 @@ def track_figure(flight: xr.Dataset) -> Figure | None:
         "x": packed(east),
         "y": packed(north),
         "customdata": packed(np.stack([minutes[::step], altitude], axis=1)),
-        "marker": {"size": 6, "showscale": True, "colorscale": "Viridis"},
+        "marker": {"size": 6, "showscale": True, "colorscale": "Viridis", "colorbar": _SCALE},
         "hovertemplate": "minute %{customdata[0]:.1f}, %{customdata[1]:.0f} m<br>%{marker.color:.4~g}<extra></extra>",
         "meta": {"role": "track", "step": step},
     }

@@ -104,7 +104,7 @@
     Plotly.restyle(t[0], {
       "marker.color": [choice.values], "marker.cmin": choice.low, "marker.cmax": choice.high, "marker.size": [sizes],
       "marker.line.width": 0, "marker.colorscale": "Viridis", "marker.reversescale": root.dataset.theme !== "dark",
-      "marker.colorbar": { thickness: 10, len: 0.9, x: 1, title: { text: choice.units, side: "right" }, tickformat: "~s", outlinewidth: 0 },
+      "marker.colorbar.title.text": choice.units,
     }, [1]);
   };
   const chooseChannel = (name) => {
