@@ -68,6 +68,15 @@ def test_a_csv_comes_back_with_its_rows_and_stamps(table):
     assert out[2] == "written: clean.csv"
 
 
+def test_one_channel_is_said_in_the_singular(table):
+    table[["time", "co2"]].to_csv("log.csv", index=False)
+    Path("own.toml").write_text(
+        'name = "one"\n[[family]]\nname = "co2"\n[[family.channel]]\nname = "co2"\nunits = "ppm"\n'
+    )
+    out = run("denoise", "log.csv", "-o", "c.nc", "--suite", "own.toml", "--model", "ma5").stdout
+    assert out.startswith("log.csv: 1 channel of co2, ")
+
+
 def test_several_inputs_go_into_a_folder(table):
     table.to_csv("second.csv", index=False)
     run("denoise", "log.csv", "second.csv", "-o", "clean", "--suite", "own.toml", "--model", "ma5")

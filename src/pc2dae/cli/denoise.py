@@ -115,8 +115,8 @@ def _tell(clean: xr.Dataset, source: Path, target: Path, seconds: float) -> None
     families = sorted({suite.family_of(name) for name in names})
     strength = "" if clean.attrs["pc2dae_strength"] == 1 else f", strength {clean.attrs['pc2dae_strength']:g}"
     typer.echo(
-        f"{source.name}: {len(names)} channels of {', '.join(families)}, {clean.sizes['time']:,} samples"
-        f" in {seconds:.1f} s with {clean.attrs['pc2dae_model']}{strength}"
+        f"{source.name}: {len(names)} channel{'' if len(names) == 1 else 's'} of {', '.join(families)},"
+        f" {clean.sizes['time']:,} samples in {seconds:.1f} s with {clean.attrs['pc2dae_model']}{strength}"
     )
     typer.echo(f"below the bound: {shares[0]:.1f} % of values before, {shares[1]:.1f} % after")
     left = clean.attrs["pc2dae_left_raw"]

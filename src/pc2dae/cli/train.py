@@ -116,7 +116,8 @@ def _describe(variant: str, suite: str) -> None:
         payload = payload.only(["bc", "gas", "co2"])  # the paper's targets; the others are excluded by quality
     ones, three = (1.0,) * len(payload.names), (1.0,) * 3
     network = build_network(variant, payload, Scaler(ones, ones, ones, three, three))
-    table = Table(title=f"{variant}, {len(payload.names)} channels of {payload.name}", title_justify="left")
+    size = f"{len(payload.names)} channel{'' if len(payload.names) == 1 else 's'}"
+    table = Table(title=f"{variant}, {size} of {payload.name}", title_justify="left")
     table.add_column("component")
     table.add_column("parameters", justify="right")
     for name, count in count_parameters(network):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pc2dae.flight.schema import BELOW_BOUND, observed
 from pc2dae.noise import noise_level
 from pc2dae.report.panels import flag_counts
-from pc2dae.report.words import Row, Step, Table, Tile, duration, number, percent, units
+from pc2dae.report.words import Row, Step, Table, Tile, counted, duration, number, percent, units
 from pc2dae.suite import Channel, Suite
 
 OFFSET_SHARE = 0.2  # of a flight flagged below_bound: then it is the sensor's zero, not its noise
@@ -100,14 +100,16 @@ def lead(flight: xr.Dataset, suite: Suite, facts: list[ChannelFacts], plumes: in
     time = flight["time"].values
     length = duration(float((time[-1] - time[0]) / np.timedelta64(1, "s")) + 1 / suite.rate_hz)
     begin, end = (str(np.datetime_as_string(t, unit="m"))[11:] for t in (time[0], time[-1]))
-    text = f"{length} in the air from {begin} to {end} UTC with the suite {suite.name}: {len(suite.names)} channels"
+    text = f"{length} in the air from {begin} to {end} UTC with the suite {suite.name}: "
+    text += counted(len(suite.names), "channel")
     text += f" in {len(suite.family)} families." if len(suite.family) > 1 else "."
     if plumes:
-        text += f" {plumes} plume encounter{'s' if plumes > 1 else ''}."
+        text += f" {counted(plumes, 'plume encounter')}."
     done = [f for f in facts if f.denoised]
     if done:
         below, after = (float(np.nanmean([getattr(f, key) for f in done])) for key in ("below", "below_after"))
-        text += f" {len(done)} channels were denoised with {flight.attrs.get('pc2dae_model', 'a model')};"
+        text += f" {counted(len(done), 'channel')} {'was' if len(done) == 1 else 'were'} denoised"
+        text += f" with {flight.attrs.get('pc2dae_model', 'a model')};"
         text += f" values below the physical bound went from {percent(below)} to {percent(after)}."
     return text
 
@@ -116,7 +118,7 @@ def tiles(flight: xr.Dataset, suite: Suite, facts: list[ChannelFacts], plumes: i
     """The few figures worth large type."""
     time = flight["time"].values
     shown = [Tile(duration(float((time[-1] - time[0]) / np.timedelta64(1, "s")) + 1 / suite.rate_hz), "in the air")]
-    shown.append(Tile(str(plumes), "plume encounters"))
+    shown.append(Tile(str(plumes), "plume encounter" if plumes == 1 else "plume encounters"))
     done = [f for f in facts if f.denoised]
     if done:
         shown.append(Tile(f"{len(done)} of {len(facts)}", "channels denoised"))
@@ -130,8 +132,8 @@ def tiles(flight: xr.Dataset, suite: Suite, facts: list[ChannelFacts], plumes: i
     if "altitude" in flight and np.isfinite(flight["altitude"].values).any():
         shown.append(Tile(f"{np.ptp(_finite(flight['altitude'].values)):.0f} m", "climbed"))
     if "air_temperature" in flight and np.isfinite(flight["air_temperature"].values).any():
-        low, high = np.quantile(_finite(flight["air_temperature"].values), [0.01, 0.99])
-        shown.append(Tile(f"{low:.0f}–{high:.0f} °C", "air temperature"))
+        ends = (f"{t:.0f}" for t in np.quantile(_finite(flight["air_temperature"].values), [0.01, 0.99]))
+        shown.append(Tile(f"{'–'.join(dict.fromkeys(ends))} °C", "air temperature"))
     return shown
 
 

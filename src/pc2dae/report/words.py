@@ -86,6 +86,11 @@ def plus_minus(value: float, sigma: float) -> str:
     return " ± ".join(rounded)
 
 
+def counted(count: int, noun: str) -> str:
+    """A count and its noun: 1 channel, 2 channels."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
 def percent(share: float, digits: int = 1) -> str:
     """A share of one as per cent."""
     return f"{100 * share:.{digits}f} %" if np.isfinite(share) else "–"
