@@ -111,7 +111,7 @@ def test_train_denoise_export_and_the_same_numbers_from_the_file(table):
     words = ["train", "log.csv", "-o", "mymodel", "--suite", "own.toml", "--steps", "30", "--seed", "4"]
     out = run(*words).stdout.splitlines()
     assert out[0] == "lean on 1 flight, seed 4: trained"
-    assert out[2] == "next: pc2dae denoise log.csv -o clean.nc --model mymodel"
+    assert out[2] == "next: pc2dae denoise log.csv --suite own.toml -o clean.nc --model mymodel"
     assert "trained before" in run(*words).stdout
     run("denoise", "log.csv", "-o", "a.nc", "--suite", "own.toml", "--model", "mymodel")
     assert "differs from torch by" in run("export", "mymodel", "-o", "other.onnx").stdout
@@ -138,6 +138,21 @@ def test_the_input_is_never_replaced_by_its_estimate(table):
 def test_a_target_that_cannot_be_is_refused_before_the_input_is_opened(table, target, said):
     with pytest.raises(Pc2daeError, match=said):
         run("denoise", "absent.csv", "-o", target)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("train absent.csv -o m --variant leen", r"there is no network 'leen'; did you mean 'lean'\?"),
+        ("train absent.csv -o m --variant adaptiv", r"there is no network 'adaptiv'; did you mean 'adaptive'\?"),
+        ("train absent.csv -o m --objective blind", r"there is no objective 'blind'; did you mean 'blindspot'\?"),
+        ("denoise absent.csv -o c.nc --suite own.toml --keep gaz", r"no family 'gaz'; did you mean 'gas'\?"),
+        ("denoise absent.csv -o c.nc --suite own.toml --exclude gaz", r"no family 'gaz'; did you mean 'gas'\?"),
+    ],
+)
+def test_a_misspelt_name_is_told_before_the_input_is_opened(table, words, said):
+    with pytest.raises(Pc2daeError, match=said):
+        run(*words.split())
 
 
 def test_an_unknown_profile_is_refused(table):

@@ -46,10 +46,13 @@ def denoise(
 
     import pc2dae
     from pc2dae.flight.store import check_target, write_flight
+    from pc2dae.suite import load_suite
 
     targets = _targets(inputs, out)
     for target in targets:
         check_target(target, inputs)
+    if suite is not None:
+        load_suite(suite).only([*keep, *exclude])  # a misspelt family is told before any log is read
     for source, target in zip(inputs, targets, strict=True):
         flight = _opened(source, suite=suite, zone=zone)
         begun = time.perf_counter()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from pc2dae.cli.app import app
+from pc2dae.cli.app import again, app
 
 if TYPE_CHECKING:
     from pc2dae.training.fit import Look
@@ -42,7 +42,7 @@ def train(
         return
     if not flights or out is None:
         raise typer.BadParameter("name one or more flights and -o MODEL (or --describe)")
-    _check_begin(variant, begin)
+    _check_names(variant, objective, begin)
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -78,12 +78,19 @@ def train(
     how = "trained before, nothing to do" if was_done else "resumed and finished" if was_begun else "trained"
     typer.echo(f"{variant} on {len(flights)} flight{'s' if len(flights) > 1 else ''}, seed {seed}: {how}")
     typer.echo(_outcome(card, out))
-    typer.echo(f"next: pc2dae denoise {flights[0]} -o clean.nc --model {out}")
+    typer.echo(f"next: pc2dae denoise {flights[0]}{again(suite=suite)} -o clean.nc --model {out}")
 
 
-def _check_begin(variant: str, begin: str | None) -> None:
+def _check_names(variant: str, objective: str, begin: str | None) -> None:
+    """Refuse what is misspelt before any flight is read."""
     from pc2dae.errors import ModelError, nearest
+    from pc2dae.training.checkpoint import BUILDERS
+    from pc2dae.training.objectives import OBJECTIVES
 
+    if variant not in (*BUILDERS, "adaptive"):
+        raise ModelError(f"there is no network '{variant}'", hint=nearest(variant, [*BUILDERS, "adaptive"]))
+    if objective not in OBJECTIVES:
+        raise ModelError(f"there is no objective '{objective}'", hint=nearest(objective, OBJECTIVES))
     if begin not in (None, "pretrained", "scratch"):
         raise ModelError(f"--from {begin} is not known", hint=nearest(str(begin), ["pretrained", "scratch"]))
     if variant == "adaptive" and begin == "scratch":
