@@ -132,6 +132,32 @@ def test_a_column_named_for_another_unit_is_told(tmp_path):
     assert json.loads(json.dumps(intake.as_dict(), allow_nan=False))["sources"][0]["rate_hz"] is None  # of one row
 
 
+@pytest.mark.parametrize(
+    ("column", "hint"),
+    [
+        ("co", "did you mean 'co'? its name does not say ppm: give its column and units in the suite"),
+        ("CO [ppb]", "did you mean 'CO [ppb]'? it is named ppb, not ppm: give its column and units in the suite"),
+        ("CO_ppm", "did you mean 'CO_ppm'?"),
+        ("soot", "did you mean 'no_ppm'?"),
+    ],
+)
+def test_a_column_in_another_unit_is_not_offered_as_if_it_were_the_one(column, hint, tmp_path):
+    toml = 'name = "x"\n[[family]]\nname = "gas"\n[[family.channel]]\nname = "co_ppm"\nunits = "ppm"\n'
+    (tmp_path / "x.toml").write_text(toml)
+    (tmp_path / "in.csv").write_text(f"time,no_ppm,{column}\n2024-04-10T13:48:00Z,1,200\n")
+    with pytest.raises(LogError) as refused:
+        ingest([tmp_path / "in.csv"], suite=tmp_path / "x.toml")
+    assert refused.value.hint == hint
+
+
+def test_a_channel_named_for_another_unit_is_told(tmp_path):
+    toml = 'name = "x"\n[[family]]\nname = "gas"\n[[family.channel]]\nname = "co_ppm"\ncolumn = "co"\nunits = "ppb"\n'
+    (tmp_path / "x.toml").write_text(toml)
+    (tmp_path / "in.csv").write_text("time,co\n2024-04-10T13:48:00Z,200\n")
+    intake = ingest([tmp_path / "in.csv"], suite=tmp_path / "x.toml")[1]
+    assert intake.sources[0].repairs == ("channel 'co_ppm', named ppm, is read as ppb as the suite says",)
+
+
 def test_what_is_no_table_for_the_suite_says_so(tmp_path):
     (tmp_path / "in.csv").write_bytes(bytes(range(14, 256)) * 9)
     with pytest.raises(LogError, match=r"in\.csv: this is no text"):

@@ -74,7 +74,7 @@ def read(file: LogFile, head: Head, *, zone: str | None, suite: Suite | None) ->
         if column not in header and name not in optional:
             raise LogError(
                 f"{file.name}: there is no column '{column}' (channel '{name}')",
-                hint=nearest(column, [h for h in header if h]),
+                hint=_column_hint(column, suite[name].units, [h for h in header if h]),
             )
     there = {name: column for name, column in wanted.items() if column in header}
     table = read_table(
@@ -95,9 +95,11 @@ def read(file: LogFile, head: Head, *, zone: str | None, suite: Suite | None) ->
     for name, values in columns.items():
         if np.isnan(values).all():
             table.repairs.append(f"column '{there[name]}': no value at all")
-        said = _unit_in(there[name])
-        if said and units.get(name) in _MIXING and said != units[name]:
-            table.repairs.append(f"column '{there[name]}', named {said}, is read as {units[name]} as the suite says")
+        for what, label in (("column", there[name]), ("channel", name)):
+            said = _unit_in(label)
+            if said and units.get(name) in _MIXING and said != units[name]:
+                table.repairs.append(f"{what} '{label}', named {said}, is read as {units[name]} as the suite says")
+                break
     absent = [f"{name} ('{column}')" for name, column in wanted.items() if name not in there]
     if absent:
         table.repairs.append(f"no column for {', '.join(absent)}")
@@ -106,6 +108,22 @@ def read(file: LogFile, head: Head, *, zone: str | None, suite: Suite | None) ->
     )
     notes = {"suite": suite, "is_thinned": table.is_thinned, "stamp": None if table.is_thinned else _stamps(table, utc)}
     return [replace(stream, repairs=tuple(table.repairs), notes=notes)]
+
+
+def _column_hint(column: str, units: str, header: list[str]) -> str:
+    """The nearest column; first the one that differs by its unit alone, and then that its unit may be another."""
+    same = next((name for name in header if _without_unit(name) == _without_unit(column) != ""), None)
+    if same is None:
+        return nearest(column, header)
+    said = _unit_in(same)
+    if units not in _MIXING or said == units:
+        return f"did you mean '{same}'?"
+    why = f"it is named {said}, not {units}" if said else f"its name does not say {units}"
+    return f"did you mean '{same}'? {why}: give its column and units in the suite"
+
+
+def _without_unit(column: str) -> str:
+    return " ".join(word for word in re.split(r"[^a-z0-9]+", column.lower()) if word and word not in _MIXING)
 
 
 def _unit_in(column: str) -> str | None:
