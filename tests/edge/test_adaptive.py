@@ -1,5 +1,7 @@
 """What the shipped adaptive model promises, on constructed records it has never seen."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -129,13 +131,21 @@ def test_pieces_are_the_whole(model, monkeypatch) -> None:
 
 
 @pytest.mark.parametrize("name", ["adaptive", "adaptive-short", "adaptive-causal"])
-def test_farther_beyond_the_ends_nothing_matters(name: str, monkeypatch) -> None:
-    short, values = load_model(name), 5 + np.random.default_rng(13).standard_normal((3, 300))
-    near = run(short, values)
-    monkeypatch.setattr(adaptive, "_void", lambda look, _: look)  # the whole reach of the network
-    assert run(short, values).unbounded == pytest.approx(near.unbounded, abs=1e-6)
-    monkeypatch.setattr(adaptive, "_void", lambda look, _: min(look, 8))
-    assert run(short, values).unbounded != pytest.approx(near.unbounded, abs=1e-6)  # but nearer by it does
+@pytest.mark.parametrize("length", [1, 2, 3, 10, 300])
+def test_a_record_of_any_length_is_given_to_the_network_as_it_is(name: str, length: int) -> None:
+    lengths = []
+    model = load_model(name)
+
+    def network(*inputs: np.ndarray) -> tuple[np.ndarray, ...]:
+        lengths.append([x.shape[-1] for x in inputs])
+        return model.network(*inputs)
+
+    values = 50 + np.random.default_rng(13).standard_normal((3, length))
+    values[1, : length // 2] = np.nan  # begins late
+    estimate = run(replace(model, network=network), values)
+    assert lengths == [[length] * 4 + [1]]
+    assert np.abs(estimate.value[[0, 2]] - 50).max() < 4
+    assert np.isfinite(estimate.value[1, length // 2 :]).all()
 
 
 def test_gaps_and_rubbish_are_not_looked_at(model) -> None:

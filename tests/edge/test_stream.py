@@ -146,6 +146,17 @@ def test_the_shipped_networks_stream_what_they_denoise(name: str, length: int, c
     assert_equal(ready, offline(denoiser, data))
 
 
+@pytest.mark.parametrize("name", ["adaptive", "adaptive-short", "adaptive-causal"])
+@pytest.mark.parametrize(("length", "missing"), [(1, 0), (2, 0), (3, 1), (10, 0), (10, 4), (120, 40), (10, 10)])
+def test_short_records_and_those_that_begin_with_nothing(name: str, length: int, missing: int) -> None:
+    denoiser, _ = shipped(name)
+    assert isinstance(denoiser, AdaptiveDenoiser)
+    data = record(length)
+    data[0][:, :missing], data[2][:, :missing] = np.nan, False
+    for parts in ([samples(data)], [[s] for s in samples(data)]):
+        assert_equal(streamed(AdaptiveEngine(denoiser, SUITE), parts), offline(denoiser, data))
+
+
 @settings(max_examples=8, deadline=None)
 @given(length=st.integers(1, 420), cuts=st.lists(st.integers(1, 400), max_size=20), seed=st.integers(0, 5))
 def test_any_chunking_equals_the_emit_rule(length: int, cuts: list[int], seed: int) -> None:

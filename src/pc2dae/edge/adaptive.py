@@ -71,25 +71,23 @@ class AdaptiveDenoiser:
         return job
 
     def _run(self, values: Array, seen: Mask, zero: Array, sigma: Array, lag1: Array) -> tuple[Array, Array]:
-        """Estimate and uncertainty, piece by piece with overlap; beyond the ends of the record nothing was observed.
+        """Estimate and uncertainty, piece by piece with overlap; where the record ends the array does, as in training.
 
         Beside what goes in and comes out, memory is that of one piece, however long the record.
         """
-        first, last = -_void(self.look_back, self.reach), values.shape[1] + _void(self.look_ahead, self.reach)
         length = values.shape[1]
         unbounded, spread = np.empty(values.shape), np.empty(values.shape)
         no_bound = np.zeros((1, len(values), 1), np.float32)  # bounds are taken off in double precision
         for start in range(0, length, PIECE):
             stop = min(start + PIECE, length)
-            index = np.arange(max(start - self.look_back, first), min(stop + self.look_ahead, last))
-            at = index.clip(0, length - 1)
+            begin = max(start - self.look_back, 0)
+            at = slice(begin, min(stop + self.look_ahead, length))
             above, here = values[:, at] - zero[:, None], seen[:, at]
             level = np.maximum(sigma[:, at], _smallest(above, here))
-            inside = (index >= 0) & (index < length)
             with np.errstate(over="ignore", invalid="ignore"):  # beyond float32 is infinite, which the graph masks
-                parts = (above, here & inside, level, np.nan_to_num(lag1[:, at]))
+                parts = (above, here, level, np.nan_to_num(lag1[:, at]))
                 inputs = [np.ascontiguousarray(x[None], dtype=np.float32) for x in parts]
-            given = slice(start - index[0], stop - index[0])
+            given = slice(start - begin, stop - begin)
             _, moved, sd = self.network(*inputs, no_bound)
             unbounded[:, start:stop] = moved[0, :, given] + zero[:, None]
             spread[:, start:stop] = sd[0, :, given]
@@ -117,15 +115,6 @@ def near(seen: Mask, before: int, after: int) -> Mask:
     """Where any observation lies at most `before` samples earlier or `after` samples later."""
     count = np.cumsum(np.pad(seen, ((0, 0), (before + 1, after))), axis=1)
     return np.asarray(count[:, before + after + 1 :] > count[:, : -before - after - 1])
-
-
-def _void(look: int, reach: int) -> int:
-    """How many samples beyond the end of a record matter to those in it, for a network that looks so far.
-
-    Three averages in a row reach that far: of the observations, of those filled in, of those trusted. Where nothing is
-    observed within the first, all is zero, as beyond the end of an array; convolutions and regression see the rest.
-    """
-    return min(look, max(reach, look - 3 * reach))
 
 
 def live_sigma(sigma: Array, above: Array, seen: Mask) -> Array:

@@ -25,6 +25,7 @@ class Stretch:
     sigma: Array
     lag1: Array
     environment: Array
+    inside: slice  # its part that lies in the record
 
 
 class Engine(Protocol):
@@ -39,7 +40,7 @@ class Engine(Protocol):
     identity: str  # of the model
 
     def run(self, stretch: Stretch) -> Estimate:
-        """Estimates of the samples between the first `look_back` and the last `look_ahead`."""
+        """Estimates of the samples between the first `look_back` and the last `look_ahead` that lie in the record."""
 
 
 class AdaptiveEngine:
@@ -57,15 +58,16 @@ class AdaptiveEngine:
         self.bound = np.array([c.lower_bound for c in suite.channels])[:, None]
 
     def run(self, stretch: Stretch) -> Estimate:
-        """One call of the network on the whole stretch."""
-        given = slice(self.look_back, stretch.values.shape[1] - self.look_ahead)
-        nothing = ~near(stretch.seen, self.before, self.after)[:, given]
+        """One call of the network on what lies in the record: where that ends the array does, as in training."""
+        at = stretch.inside
+        given = slice(self.look_back - at.start, stretch.values.shape[1] - self.look_ahead - at.start)
+        nothing = ~near(stretch.seen[:, at], self.before, self.after)[:, given]
         if nothing.all():  # nobody measures: the network need not be asked
             void = np.full(nothing.shape, np.nan)
             return Estimate(void, void, void)
         arrays = (stretch.values - self.bound, stretch.seen, stretch.sigma, stretch.lag1)
         with np.errstate(over="ignore", invalid="ignore"):  # beyond float32 is infinite, which the graph masks
-            inputs = [np.ascontiguousarray(x[None], dtype=np.float32) for x in arrays]
+            inputs = [np.ascontiguousarray(x[None, :, at], dtype=np.float32) for x in arrays]
         _, moved, spread = self.network(*inputs, np.zeros((1, len(self.bound), 1), np.float32))
         unbounded = np.where(nothing, np.nan, moved[0, :, given] + self.bound)
         return Estimate(np.maximum(unbounded, self.bound), unbounded, np.where(nothing, np.nan, spread[0, :, given]))

@@ -48,7 +48,9 @@ class Ring:
     def stretch(self, start: int, stop: int) -> Stretch:
         """Columns `start` … `stop` − 1; beyond the ends of the record nothing was seen, and the last value stands."""
         index = np.arange(start, stop)
-        inside = (index >= 0) & (index < self.stop)
+        known = (index >= 0) & (index < self.stop)
         at = np.clip(index, 0, self.stop - 1) - self.first
-        around = np.where(inside, self.environment[:, at], np.nan)
-        return Stretch(self.values[:, at], self.seen[:, at] & inside, self.sigma[:, at], self.lag1[:, at], around)
+        around = np.where(known, self.environment[:, at], np.nan)
+        inside = slice(max(-start, 0), min(stop, self.stop) - start)
+        values, seen, sigma, lag1 = (array[:, at] for array in (self.values, self.seen, self.sigma, self.lag1))
+        return Stretch(values, seen & known, sigma, lag1, around, inside)
