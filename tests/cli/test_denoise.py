@@ -77,6 +77,13 @@ def test_one_channel_is_said_in_the_singular(table):
     assert out.startswith("log.csv: 1 channel of co2, ")
 
 
+def test_a_zero_below_the_bound_is_told(table):
+    table["no"] -= 40.0
+    table.to_csv("log.csv", index=False)
+    out = run("denoise", "log.csv", "-o", "c.nc", "--suite", "own.toml", "--model", "ma5").stdout.splitlines()
+    assert out[2] == "zero below the bound: no; clean air stands at the bound, look at <name>_unbounded"
+
+
 def test_several_inputs_go_into_a_folder(table):
     table.to_csv("second.csv", index=False)
     run("denoise", "log.csv", "second.csv", "-o", "clean", "--suite", "own.toml", "--model", "ma5")

@@ -104,10 +104,11 @@ def _targets(inputs: list[Path], out: Path) -> list[Path]:
 
 
 def _tell(clean: xr.Dataset, source: Path, target: Path, seconds: float) -> None:
-    """Three lines: what was done, what it did to negative values, what was left alone and where the answer is."""
+    """What was done, what it did to negative values, whose zero is wrong, what was left alone, where the answer is."""
     import numpy as np
 
     from pc2dae.flight.schema import suite_of
+    from pc2dae.qc import has_low_zero
 
     suite = suite_of(clean)
     names = [name for name in suite.names if f"{name}_raw" in clean]
@@ -122,5 +123,7 @@ def _tell(clean: xr.Dataset, source: Path, target: Path, seconds: float) -> None
         f" {clean.sizes['time']:,} samples in {seconds:.1f} s with {clean.attrs['pc2dae_model']}{strength}"
     )
     typer.echo(f"below the bound: {shares[0]:.1f} % of values before, {shares[1]:.1f} % after")
+    if low := [name for name in names if has_low_zero(clean[f"qc_{name}"].values)]:
+        typer.echo(f"zero below the bound: {', '.join(low)}; clean air stands at the bound, look at <name>_unbounded")
     left = clean.attrs["pc2dae_left_raw"]
     typer.echo(f"written: {target}" + ("" if left == "none" else f"; left raw: {left}"))

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from pc2dae.flight.schema import FLAGS
 
 Bits = NDArray[np.int32]
+_OFFSET_SHARE = 0.2  # of a flight flagged below_bound: then it is the sensor's zero, not a stretch of it
 
 
 def marked(where: ArrayLike, flag: int) -> Bits:
@@ -25,3 +26,8 @@ def shares(bits: ArrayLike) -> dict[str, float]:
     values = np.asarray(bits, dtype=np.int64)
     found = {name: float(np.mean((values & flag) != 0)) for name, flag in FLAGS.items()} if values.size else {}
     return {name: share for name, share in found.items() if share > 0}
+
+
+def has_low_zero(bits: ArrayLike) -> bool:
+    """Whether a channel's zero lies below its bound: a fifth of its samples and more say so."""
+    return shares(bits).get("below_bound", 0.0) > _OFFSET_SHARE

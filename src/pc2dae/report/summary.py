@@ -9,13 +9,13 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from pc2dae.flight.schema import BELOW_BOUND, observed
+from pc2dae.flight.schema import observed
 from pc2dae.noise import noise_level
+from pc2dae.qc import has_low_zero
 from pc2dae.report.panels import flag_counts
 from pc2dae.report.words import Row, Step, Table, Tile, counted, duration, number, percent, units
 from pc2dae.suite import Channel, Suite
 
-OFFSET_SHARE = 0.2  # of a flight flagged below_bound: then it is the sensor's zero, not its noise
 _ATTRIBUTES = {
     "pc2dae_model": "model",
     "pc2dae_model_sha256": "model's SHA-256",
@@ -68,7 +68,7 @@ def channel_facts(flight: xr.Dataset, channel: Channel) -> ChannelFacts:
         summary += f" {unit}"
     if denoised and below > 0:
         summary += f" · below bound {percent(below, 0)} → {percent(after, 0)}"
-    if denoised and np.mean((flight[f"qc_{name}"].values & BELOW_BOUND) != 0) > OFFSET_SHARE:
+    if denoised and has_low_zero(flight[f"qc_{name}"].values):
         summary += " · its zero lies below the bound"
     return ChannelFacts(
         name,
