@@ -77,12 +77,15 @@ def ingest(
     aligned = [clock.corrected(stream) for clock, stream in zip(clocks, streams, strict=True)]
     flight, placed = align(aligned, payload, flight_id=given[0].stem if given[0].stem else "flight")
     flight.attrs["clock_offset_s"] = json.dumps({c.key: round(c.offset_s, 3) for c in clocks if c.found})
+    ignored = tuple((i.file, i.reason) for i in book.ignored)
+    intake = Intake(payload.name, sources_of(aligned, clocks, placed), ignored)
+    for line in intake.mended():
+        flight = add_history(flight, line)
     flight = screen(compensate(screen(flight)))
     delays = response_delays(flight)
     for name, delay in delays.items():
         flight[name].attrs["response_delay_s"] = delay
-    ignored = tuple((i.file, i.reason) for i in book.ignored)
-    return flight, Intake(payload.name, sources_of(aligned, clocks, placed), ignored, _notes(flight), delays)
+    return flight, replace(intake, notes=_notes(flight), response_delay_s=delays)
 
 
 def prepare(flight: xr.Dataset) -> xr.Dataset:

@@ -76,10 +76,7 @@ def _opened(source: Path, *, suite: str | None, zone: str | None) -> xr.Dataset:
     if is_flight(source):
         return pipeline.open_flight(source, suite=suite, zone=zone)
     flight, intake = pipeline.ingest([source], suite=suite, zone=zone)
-    for one in intake.sources:
-        if one.repairs:
-            typer.echo(f"{one.file}: {'; '.join(one.repairs)}")
-    for line in (*(f"ignored {file}: {reason}" for file, reason in intake.ignored), *intake.notes):
+    for line in (*intake.mended(), *intake.notes):
         typer.echo(line)
     return flight
 

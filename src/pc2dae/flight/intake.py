@@ -41,6 +41,11 @@ class Intake:
     notes: tuple[str, ...] = ()
     response_delay_s: dict[str, float] = field(default_factory=dict)  # reported, never applied
 
+    def mended(self) -> list[str]:
+        """A line for each file that was mended or left out."""
+        lines = [f"{one.file}: {'; '.join(one.repairs)}" for one in self.sources if one.repairs]
+        return lines + [f"ignored {file}: {reason}" for file, reason in self.ignored]
+
     def as_dict(self) -> dict[str, Any]:
         """As JSON has it."""
         table = asdict(self)

@@ -150,7 +150,8 @@ def observed(flight: xr.Dataset, name: str) -> NDArray[np.bool_]:
 def add_history(flight: xr.Dataset, line: str, *, level: str | None = None) -> xr.Dataset:
     """A copy of `flight` whose history says one thing more."""
     attrs = dict(flight.attrs)
-    attrs["history"] = "\n".join(filter(None, [attrs.get("history", ""), f"{timestamp()} pc2dae: {line}"]))
+    plain = " ".join(line.encode("utf-8", "replace").decode().split())  # a file may have any name
+    attrs["history"] = "\n".join(filter(None, [attrs.get("history", ""), f"{timestamp()} pc2dae: {plain}"]))
     if level is not None:
         attrs["level"] = level
     return flight.assign_attrs(attrs)
