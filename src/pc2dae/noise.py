@@ -8,6 +8,7 @@ the quiet blocks of the record, chosen by their slow variation so that the choic
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,7 +49,8 @@ def _one(x: Array, index: NDArray[np.intp]) -> tuple[float, float, float]:
         return np.nan, np.nan, np.nan
     step = _step(x)
     # A sensor slower than the grid has no two fresh neighbours: then its fresh samples are taken as its own clock.
-    fresh = x if np.median(np.diff(index)) > 1 else _on_grid(x, index)
+    neighbours = np.count_nonzero(np.diff(index) == 1)
+    fresh = _on_grid(x, index) if neighbours > (len(x) - 1) / 2 else x
     second = (fresh[: -2 * _LAG] - 2 * fresh[_LAG:-_LAG] + fresh[2 * _LAG :]) / np.sqrt(6.0)
     quiet = _quiet(fresh)
     sigma = _spread(second[quiet[_LAG:-_LAG]], step)
@@ -59,7 +61,7 @@ def _one(x: Array, index: NDArray[np.intp]) -> tuple[float, float, float]:
     sigma = max(sigma, step / np.sqrt(12.0)) if np.isfinite(sigma) else np.nan
     first = _spread(np.diff(fresh)[quiet[1:]] / np.sqrt(2.0), step)
     lag1 = 1.0 - (first / sigma) ** 2 if sigma > 0 and np.isfinite(first) else 0.0
-    return sigma, float(np.clip(lag1, -0.6, 0.95)), step
+    return sigma, min(max(lag1, -0.6), 0.95), step
 
 
 def _on_grid(x: Array, index: NDArray[np.intp]) -> Array:
@@ -73,13 +75,12 @@ def _quiet(x: Array) -> NDArray[np.bool_]:
     count = max(len(x) // _BLOCK, 1)
     halves = _means(x[: len(x) // (2 * count) * 2 * count].reshape(2 * count, -1))
     level = _means(halves.reshape(count, 2))
-    beside = np.abs(np.diff(level))
-    activity = np.fmax(
-        np.abs(halves[::2] - halves[1::2]), np.fmax(np.append(beside, np.nan), np.append(np.nan, beside))
-    )
-    if np.isnan(activity).all():
+    beside = np.concatenate(([np.nan], np.abs(np.diff(level)), [np.nan]))
+    activity = np.fmax(np.abs(halves[::2] - halves[1::2]), np.fmax(beside[:-1], beside[1:]))
+    known = np.sort(activity[~np.isnan(activity)])
+    if len(known) == 0:
         return np.ones(len(x), dtype=bool)
-    chosen = activity <= np.nanquantile(activity, _QUIET)
+    chosen = activity <= quantile(known, _QUIET)
     return np.asarray(chosen[np.minimum(np.arange(len(x)) // (len(x) // count), count - 1)])
 
 
@@ -92,21 +93,29 @@ def _means(rows: Array) -> Array:
 
 def _spread(differences: Array, step: float) -> float:
     """Standard deviation without the few differences that are no noise at all."""
-    finite = differences[np.isfinite(differences)]
-    if len(finite) < 8:
+    size = np.sort(np.abs(differences[np.isfinite(differences)]))
+    if len(size) < 8:
         return np.nan
-    robust = _MAD * float(np.median(np.abs(finite)))
-    kept = finite[np.abs(finite) <= _TAIL * max(robust, step / 2)]
-    return float(np.sqrt(np.mean(kept**2))) if len(kept) else robust
+    robust = _MAD * quantile(size, 0.5)
+    kept = size[: np.searchsorted(size, _TAIL * max(robust, step / 2), side="right")]
+    return float(np.sqrt(kept @ kept / len(kept))) if len(kept) else robust
+
+
+def quantile(ordered: Array, share: float) -> float:
+    """The value below which this share of sorted values lies, as np.quantile has it at several times the price."""
+    at = share * (len(ordered) - 1)
+    low, high = ordered[int(at)], ordered[math.ceil(at)]
+    return float(low + (at - int(at)) * (high - low))
 
 
 def _step(x: Array) -> float:
     """The smallest gap between distinct values, where few enough are distinct for it to be a quantisation."""
-    distinct = np.unique(x)
-    if len(distinct) < 2 or len(distinct) > len(x) / 2:
+    ordered = np.sort(x)
+    gaps = np.diff(ordered)
+    gaps = gaps[gaps > 0]
+    if len(gaps) == 0 or len(gaps) + 1 > len(x) / 2:
         return 0.0
-    gaps = np.diff(distinct)
-    return float(gaps[gaps > 1e-9 * np.max(np.abs(distinct))].min(initial=np.inf)) if np.any(gaps > 0) else 0.0
+    return float(gaps[gaps > 1e-9 * max(abs(ordered[0]), abs(ordered[-1]))].min(initial=np.inf))
 
 
 def trailing_noise(

@@ -13,7 +13,7 @@ from pc2dae.edge.card import digest
 from pc2dae.edge.runtime import open_session
 from pc2dae.edge.safe import Facts, card_of
 from pc2dae.emit import Array, Estimate, Job, Mask
-from pc2dae.noise import TRAILING_WINDOW, noise_level, trailing_noise
+from pc2dae.noise import TRAILING_WINDOW, noise_level, quantile, trailing_noise
 from pc2dae.suite import Suite
 
 if TYPE_CHECKING:
@@ -142,13 +142,14 @@ def _clean_air(values: Array, seen: Mask, sigma: Array, bound: Array) -> Array:
         x = values[row, ok]
         if len(x) >= 2 * MINUTE:
             total = np.cumsum(np.concatenate(([0.0], x)))
-            low = float(np.quantile((total[MINUTE:] - total[:-MINUTE]) / MINUTE, 0.05))
+            low = quantile(np.sort(total[MINUTE:] - total[:-MINUTE]), 0.05) / MINUTE
             level[row] = low if low < bound[row] - sigma[row] else max(bound[row], low - _FAR * sigma[row])
         for count, depth in _DEEP:
             if len(x) >= count:
                 below = np.convolve(x < bound[row] - depth * sigma[row], np.ones(count), "valid")
-                deep = sliding_window_view(x, count)[below > count / 2]  # where the median is below too
-                level[row] = np.median(deep, axis=1).min(initial=level[row])
+                deep = below > count / 2  # the median is below too
+                if deep.any():
+                    level[row] = min(level[row], np.median(sliding_window_view(x, count)[deep], axis=1).min())
     return level
 
 
