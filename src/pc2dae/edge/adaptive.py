@@ -80,7 +80,7 @@ class AdaptiveDenoiser:
         no_bound = np.zeros((1, len(values), 1), np.float32)  # bounds are taken off in double precision
         for start in range(0, length, PIECE):
             stop = min(start + PIECE, length)
-            begin = max(start - self.look_back, 0)
+            begin = max(start - max(self.look_back, self.reach), 0)
             at = slice(begin, min(stop + self.look_ahead, length))
             above, here = values[:, at] - zero[:, None], seen[:, at]
             level = np.maximum(sigma[:, at], _smallest(above, here))
@@ -88,14 +88,12 @@ class AdaptiveDenoiser:
                 parts = (above, here, level, np.nan_to_num(lag1[:, at]))
                 inputs = [np.ascontiguousarray(x[None], dtype=np.float32) for x in parts]
             given = slice(start - begin, stop - begin)
+            nothing = ~near(here, self.reach, min(self.reach, self.look_ahead))[:, given]
             _, moved, sd = self.network(*inputs, no_bound)
-            unbounded[:, start:stop] = moved[0, :, given] + zero[:, None]
-            spread[:, start:stop] = sd[0, :, given]
+            unbounded[:, start:stop] = np.where(nothing, np.nan, moved[0, :, given] + zero[:, None])
+            spread[:, start:stop] = np.where(nothing, np.nan, sd[0, :, given])
             if self.progress is not None:
                 self.progress(stop, length)
-        for row, ok in enumerate(seen):
-            nothing = ~near(ok[None], self.reach, min(self.reach, self.look_ahead))[0]
-            unbounded[row, nothing] = spread[row, nothing] = np.nan
         return unbounded, spread
 
 
