@@ -52,5 +52,5 @@ class Ring:
         at = np.clip(index, 0, self.stop - 1) - self.first
         around = np.where(known, self.environment[:, at], np.nan)
         inside = slice(max(-start, 0), min(stop, self.stop) - start)
-        values, seen, sigma, lag1 = (array[:, at] for array in (self.values, self.seen, self.sigma, self.lag1))
-        return Stretch(values, seen & known, sigma, lag1, around, inside)
+        seen = self.seen[:, at] & known
+        return Stretch(self.values[:, at], seen, self.sigma[:, at], self.lag1[:, at], around, inside)
