@@ -63,6 +63,7 @@ def ingest(
     from pc2dae.flight.align import align
     from pc2dae.flight.clocks import find_clocks
     from pc2dae.flight.delay import response_delays
+    from pc2dae.flight.gaps import check_gaps
     from pc2dae.flight.intake import sources_of
     from pc2dae.logs import read_logs
     from pc2dae.logs.automatic import suite_for
@@ -73,6 +74,7 @@ def ingest(
     streams = _with_sheet(book.streams, calibration)
     payload = _suite(suite) or streams[0].notes.get("suite") or suite_for(streams)
     _check_sources(streams, payload)
+    check_gaps(streams, payload.rate_hz)
     clocks = find_clocks(streams)
     aligned = [clock.corrected(stream) for clock, stream in zip(clocks, streams, strict=True)]
     flight, placed = align(aligned, payload, flight_id=given[0].stem if given[0].stem else "flight")
