@@ -63,6 +63,40 @@ def test_encounters_are_found_with_their_times_and_excess() -> None:
     assert co.excess.to_numpy() == pytest.approx(true, rel=0.02)
 
 
+def test_a_cell_that_settles_from_high_is_told_apart_and_changes_no_ratio() -> None:
+    settling = flight()
+    settling["co_b"] = settling["co_b"] + 2000 * np.exp(-T / 20)
+    found, usual = survey(settling), survey(flight())
+    assert list(found.begun.channel) == ["co_b"]
+    assert found.begun.set_index("channel").excess["co_b"] == pytest.approx(2000 * 20, rel=0.05)
+    assert usual.begun.empty
+    assert list(found.encounters[found.encounters.channel == "co_b"].number) == [1, 2, 3]
+    ratios = [
+        t[(t.scope == "flight") & (t.method == "integral")].value.to_numpy() for t in (found.ratios, usual.ratios)
+    ]
+    assert ratios[0] == pytest.approx(ratios[1], rel=0.03)
+
+
+def test_a_record_that_begins_in_smoke_says_so() -> None:
+    begun = flight().isel(time=slice(300, None))
+    found = survey(begun)
+    assert {"co_a", "co2_li830", "bc_ir_1"} <= set(found.begun.channel)
+    assert found.begun.set_index("channel").peak["co_a"] == pytest.approx(5000, rel=0.05)
+    assert list(found.encounters[found.encounters.channel == "co_a"].number) == [1, 2]
+    signals = species_signals(channel_signals(begun, KITE), KITE)
+    assert [a > 100 for a, _ in encounter_intervals(signals, 1.0)] == [True, True]
+
+
+def test_smoke_a_few_samples_after_the_first_is_an_encounter() -> None:
+    late = flight()
+    for channel in KITE.names:  # what came before was not observed: the sensor starts up
+        late[f"qc_{channel}"][:260] = 256
+    assert survey(late).begun.empty
+    for channel in KITE.names:
+        late[f"qc_{channel}"][:300] = 256
+    assert "co_a" in set(survey(late).begun.channel)
+
+
 def test_the_unbounded_estimate_is_what_counts() -> None:
     clean = flight()
     clean["co_a_unbounded"] = clean["co_a"] * 2

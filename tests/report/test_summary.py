@@ -37,3 +37,12 @@ def test_a_range_of_temperature_has_two_ends(alone: xr.Dataset) -> None:
     labels = {tile.label: tile.value for tile in summary.tiles(warming, suite, [], 2)}
     assert labels["air temperature"] == "18–26 °C"
     assert labels["plume encounters"] == "2"
+
+
+def test_what_is_high_from_the_first_sample_on_is_told(alone: xr.Dataset) -> None:
+    suite = parse_suite(ONE, where="test")
+    said = summary.lead(alone, suite, [], 0, ["co"])
+    assert (
+        "co is high from the first sample on: smoke from before the record or sensors that settle, not counted." in said
+    )
+    assert "first sample" not in summary.lead(alone, suite, [], 0)

@@ -35,13 +35,17 @@ def plumes(
 
     found = survey(open_flight(flight, suite=suite), matched=matched)
     if as_json:
-        tables = {"encounters": found.encounters, "ratios": found.ratios}
+        tables = {"encounters": found.encounters, "begun": found.begun, "ratios": found.ratios}
         text = {k: t.to_json(orient="records", date_format="iso", double_precision=8) for k, t in tables.items()}
         typer.echo(json.dumps({key: json.loads(value) for key, value in text.items()}, indent=2))
         return
     console = Console()
     _show_ratios(console, found)
     _show_encounters(console, found)
+    for row in found.begun.to_dict("records"):
+        high = f"+{_number(row['peak'])} {row['units']} for {row['duration_s']:.0f} s"
+        why = "smoke from before the record or a sensor that settles; not counted"
+        typer.echo(f"{row['channel']} is high from its first sample on ({high}): {why}")
     typer.echo(f"next: pc2dae report {flight}{again(suite=suite)} -o report.html")
 
 

@@ -16,7 +16,7 @@ from pc2dae.errors import FlightError
 from pc2dae.flight.schema import check_flight, observed
 from pc2dae.noise import noise_level
 from pc2dae.plumes.background import background, clean_air, threshold
-from pc2dae.plumes.encounters import extents, find_encounters, widened
+from pc2dae.plumes.encounters import SHORTEST, extents, find_encounters, widened
 from pc2dae.plumes.excess import Excess, estimate_sum_variance, integrate, sum_variance
 from pc2dae.plumes.ratios import Ratio, combustion_efficiency, integral_ratio, slope_ratio
 from pc2dae.plumes.response import match_response
@@ -39,12 +39,17 @@ RATIO_COLUMNS = ["scope", "onset", "ratio", "method", "value", "sigma", "units"]
 
 @dataclass(frozen=True)
 class Survey:
-    """The plumes of a flight as two tidy tables."""
+    """The plumes of a flight as tidy tables.
+
+    `begun` holds what is high from the first sample on, of channels and of the species that tells smoke: smoke from
+    before the record or a cell that still settles, nobody can say which. It counts as no encounter and is in no ratio.
+    """
 
     encounters: (
         pd.DataFrame
     )  # channel, number, onset, end, peak_time, duration_s, peak, excess, excess_sigma, snr, units
     ratios: pd.DataFrame  # scope, onset, ratio, method, value, sigma, units
+    begun: pd.DataFrame  # as encounters
 
 
 @dataclass(frozen=True)
@@ -65,6 +70,10 @@ class Signal:
         """Samples of clean air: within 3 σ of the background."""
         return np.asarray(clean_air(self.excess[None], np.array([self.sigma]))[0])
 
+    def saw_rise(self, start: int) -> bool:
+        """Whether the record holds a few samples of air before `start`."""
+        return start >= int(np.argmax(self.seen)) + SHORTEST
+
     def over(self, interval: tuple[int, int]) -> Excess:
         """The integral over an interval."""
         return integrate(self.excess, interval, self.outside, noise_sum_variance=self.sum_variance, seen=self.seen)
@@ -77,11 +86,16 @@ def survey(flight: xr.Dataset, *, matched: bool = False) -> Survey:
     suite = check_flight(flight)
     signals = channel_signals(flight, suite)
     rate = suite.rate_hz
-    rows = [row for name, signal in signals.items() for row in _encounter_rows(flight, name, signal, rate)]
     species = species_signals(signals, suite, matched=matched)
+    found = [_encounter_rows(flight, name, signal, rate) for name, signal in signals.items()]
+    begun = [row for _, apart in found for row in apart]
+    tracer = _tracer(species)
+    if tracer is not None and not any(row[0] in sensors(suite)[tracer] for row in begun):
+        begun += _encounter_rows(flight, tracer, species[tracer], rate)[1]  # its sensors are not, but their mean is
     return Survey(
-        pd.DataFrame(rows, columns=ENCOUNTER_COLUMNS),
+        pd.DataFrame([row for rows, _ in found for row in rows], columns=ENCOUNTER_COLUMNS),
         pd.DataFrame(_ratio_rows(flight, species, rate), columns=RATIO_COLUMNS),
+        pd.DataFrame(begun, columns=ENCOUNTER_COLUMNS),
     )
 
 
@@ -123,11 +137,18 @@ def species_signals(signals: dict[str, Signal], suite: Suite, *, matched: bool =
 
 def encounter_intervals(species: dict[str, Signal], rate_hz: float) -> list[tuple[int, int]]:
     """When the flight is in smoke: where CO (or, without it, CO₂ or BC) is, widened by the slowest response."""
-    tracer = next((species[name] for name in ("co", "co2", "bc") if name in species), None)
+    tracer = _tracer(species)
     if tracer is None:
         return []
+    signal = species[tracer]
     margin = int(np.ceil(max(s.t90_s for s in species.values()) * rate_hz)) + 2
-    return widened(extents(tracer.excess, tracer.limit), margin, len(tracer.excess))
+    inside = [part for part in extents(signal.excess, signal.limit) if signal.saw_rise(part[0])]
+    return widened(inside, margin, len(signal.excess))
+
+
+def _tracer(species: dict[str, Signal]) -> str | None:
+    """The species that tells smoke."""
+    return next((name for name in ("co", "co2", "bc") if name in species), None)
 
 
 def _ratio_rows(flight: xr.Dataset, species: dict[str, Signal], rate: float) -> list[tuple[Any, ...]]:
@@ -165,15 +186,20 @@ def _total(signal: Signal, parts: list[tuple[int, int]]) -> Excess:
     return Excess(sum(p.value for p in pieces), float(np.sqrt(sum(p.sigma**2 for p in pieces))))
 
 
-def _encounter_rows(flight: xr.Dataset, name: str, signal: Signal, rate: float) -> list[tuple[Any, ...]]:
+def _encounter_rows(
+    flight: xr.Dataset, name: str, signal: Signal, rate: float
+) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
+    """The rows of a channel's encounters, and apart from them of what began before its record."""
     time = flight["time"].values
-    rows = []
-    for number, e in enumerate(find_encounters(signal.excess, signal.limit), 1):
+    rows: list[tuple[Any, ...]] = []
+    begun: list[tuple[Any, ...]] = []
+    for e in find_encounters(signal.excess, signal.limit):
         excess = signal.over((e.start, e.stop))
         snr = e.peak / signal.sigma if signal.sigma > 0 else np.inf
-        rows.append((name, number, time[e.start], time[e.stop - 1], time[e.peak_at], e.duration / rate, e.peak,
+        mine = rows if signal.saw_rise(e.start) else begun
+        mine.append((name, len(mine) + 1, time[e.start], time[e.stop - 1], time[e.peak_at], e.duration / rate, e.peak,
                      excess.value / rate, excess.sigma / rate, snr, signal.units))  # fmt: skip
-    return rows
+    return rows, begun
 
 
 def _best(flight: xr.Dataset, name: str) -> Array:

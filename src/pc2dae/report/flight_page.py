@@ -57,7 +57,7 @@ def write_flight_page(
     count = len(plumes.intervals)
     context = {
         "title": summary.title(flight),
-        "lead": summary.lead(flight, suite, facts, count),
+        "lead": summary.lead(flight, suite, facts, count, list(dict.fromkeys(plumes.survey.begun["channel"]))),
         "tiles": summary.tiles(flight, suite, facts, count),
         "plume_count": count,
         "signals_note": "Drag across a panel to zoom all of them in time, double-click to see the whole flight again. "

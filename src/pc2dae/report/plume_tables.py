@@ -42,7 +42,8 @@ def plumes_of(flight: xr.Dataset, suite: Suite) -> Plumes:
     try:
         found = survey(flight)
     except FlightError:
-        return Plumes(Survey(pd.DataFrame(columns=ENCOUNTER_COLUMNS), pd.DataFrame(columns=RATIO_COLUMNS)), {}, [])
+        none, no_ratio = pd.DataFrame(columns=ENCOUNTER_COLUMNS), pd.DataFrame(columns=RATIO_COLUMNS)
+        return Plumes(Survey(none, no_ratio, none), {}, [])
     species = species_signals(channel_signals(flight, suite), suite)
     return Plumes(found, species, encounter_intervals(species, suite.rate_hz))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -95,8 +96,8 @@ def title(flight: xr.Dataset) -> str:
     return f"{str(flight.attrs.get('id', 'flight')).replace('_', ' ')}, {day}"
 
 
-def lead(flight: xr.Dataset, suite: Suite, facts: list[ChannelFacts], plumes: int) -> str:
-    """The flight in two or three sentences."""
+def lead(flight: xr.Dataset, suite: Suite, facts: list[ChannelFacts], plumes: int, begun: Sequence[str] = ()) -> str:
+    """The flight in a few sentences; `begun` are the channels that are high from their first sample on."""
     time = flight["time"].values
     length = duration(float((time[-1] - time[0]) / np.timedelta64(1, "s")) + 1 / suite.rate_hz)
     begin, end = (str(np.datetime_as_string(t, unit="m"))[11:] for t in (time[0], time[-1]))
@@ -105,6 +106,9 @@ def lead(flight: xr.Dataset, suite: Suite, facts: list[ChannelFacts], plumes: in
     text += f" in {len(suite.family)} families." if len(suite.family) > 1 else "."
     if plumes:
         text += f" {counted(plumes, 'plume encounter')}."
+    if begun:
+        text += f" {', '.join(begun)} {'is' if len(begun) == 1 else 'are'} high from the first sample on: smoke from"
+        text += " before the record or sensors that settle, not counted."
     done = [f for f in facts if f.denoised]
     if done:
         below, after = (float(np.nanmean([getattr(f, key) for f in done])) for key in ("below", "below_after"))
