@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from pc2dae.plumes import Excess, combustion_efficiency, integral_ratio, match_response, orthogonal_slope, slope_ratio
+from pc2dae.plumes.ratios import correlation
 
 RNG = np.random.default_rng(1)
 
@@ -71,3 +72,11 @@ def test_a_slope_survives_noise_that_is_tiny_on_one_side() -> None:
     assert orthogonal_slope(x, 2 * x, sigma_x=1e-12, sigma_y=1.0) == pytest.approx(2.0)
     assert orthogonal_slope(x, 2 * x, sigma_x=1.0, sigma_y=1e-12) == pytest.approx(2.0)
     assert orthogonal_slope(x, -2 * x, sigma_x=1e-12, sigma_y=1.0) == pytest.approx(-2.0)
+
+
+def test_correlation_by_hand() -> None:
+    x = np.array([1.0, 2.0, 3.0, np.nan])
+    assert correlation(x, np.array([1.0, 2.0, 4.0, 9.0])) == pytest.approx(3 / np.sqrt(2 * 14 / 3))
+    assert correlation(x, -x) == pytest.approx(-1.0)
+    assert correlation(x, np.ones(4)) == 0.0
+    assert correlation(x, np.full(4, np.nan)) == 0.0

@@ -4,7 +4,7 @@ import pytest
 from pc2dae.flight.schema import new_flight
 from pc2dae.plumes import survey
 from pc2dae.plumes.species import sensors, species_of
-from pc2dae.plumes.survey import channel_signals, encounter_intervals, species_signals
+from pc2dae.plumes.survey import channel_signals, encounter_intervals, species_signals, without_slope
 from pc2dae.suite import Suite, load_suite
 
 KITE = load_suite("black-kite").only(["bc", "gas", "co2"])
@@ -127,6 +127,17 @@ def test_matched_resolution_mends_the_slope_of_differently_slow_channels() -> No
         slopes[matched] = ratios[(ratios.scope == "flight") & (ratios.ratio == "bc/co") & (ratios.method == "slope")]
     errors = {matched: abs(float(row.value.iloc[0]) / 4 - 1) for matched, row in slopes.items()}
     assert errors[True] < 0.5 * errors[False]
+
+
+def test_species_that_do_not_rise_together_have_no_slope() -> None:
+    apart = flight()
+    for name in ("no_a", "no_b", "no2_a", "no2_b"):  # beside the smoke, as from a road
+        apart[name] = ("time", np.roll(apart[name].values, 25), apart[name].attrs)
+    whole = {made: (t := survey(f).ratios)[t.scope == "flight"] for made, f in (("apart", apart), ("as one", flight()))}
+    methods = {made: sorted(t[t.ratio == "nox/co"].method) for made, t in whole.items()}
+    assert methods == {"apart": ["integral"], "as one": ["integral", "slope"]}
+    assert without_slope(whole["apart"]) == ["nox/co"]
+    assert without_slope(whole["as one"]) == []
 
 
 def test_a_flight_without_smoke_has_no_ratio() -> None:

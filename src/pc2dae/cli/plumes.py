@@ -53,6 +53,8 @@ def _show_ratios(console: Console, found: Survey) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
+    from pc2dae.plumes.survey import LEAST_CORRELATION, without_slope
+
     ratios = found.ratios[found.ratios.scope == "flight"]
     if ratios.empty:
         console.print("no emission ratio: no smoke, or fewer than two of CO, CO₂, BC, NOₓ rose in it", highlight=False)
@@ -67,10 +69,21 @@ def _show_ratios(console: Console, found: Survey) -> None:
     for name in ("ratio", "by", "value", "± 1σ", "units"):
         table.add_column(name, justify="right" if name in ("value", "± 1σ") else "left")
     for row in ratios.to_dict("records"):
-        name = str(row["ratio"])
-        shown = name.upper() if name == "mce" else " / ".join(f"Δ{part.upper()}" for part in name.split("/"))
-        table.add_row(shown, str(row["method"]), f"{row['value']:.4g}", f"{row['sigma']:.2g}", str(row["units"]))
+        table.add_row(
+            _ratio_name(str(row["ratio"])),
+            str(row["method"]),
+            f"{row['value']:.4g}",
+            f"{row['sigma']:.2g}",
+            str(row["units"]),
+        )
     console.print(table)
+    for name in without_slope(ratios):
+        why = f"the two hardly rise together (r below {LEAST_CORRELATION:g})"
+        console.print(f"no slope for {_ratio_name(name)}: {why}", highlight=False)
+
+
+def _ratio_name(name: str) -> str:
+    return name.upper() if name == "mce" else " / ".join(f"Δ{part.upper()}" for part in name.split("/"))
 
 
 def _show_encounters(console: Console, found: Survey) -> None:

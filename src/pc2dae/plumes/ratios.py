@@ -55,6 +55,16 @@ def orthogonal_slope(x: Values, y: Values, *, sigma_x: float, sigma_y: float) ->
     return float((rest + root) / (2 * sxy) if rest > 0 else 2 * delta * sxy / (root - rest))
 
 
+def correlation(x: Values, y: Values) -> float:
+    """r = S_xy/√(S_xx·S_yy) of the samples that both have; 0 where one of them does not vary."""
+    some = np.isfinite(x) & np.isfinite(y)
+    if not some.any():
+        return 0.0
+    dx, dy = x[some] - x[some].mean(), y[some] - y[some].mean()
+    power = float(np.sqrt((dx @ dx) * (dy @ dy)))
+    return float(dx @ dy) / power if power > 0 else 0.0
+
+
 def slope_ratio(x: Values, y: Values, *, sigma_x: float, sigma_y: float, block: int, seed: int = 0) -> Ratio:
     """The orthogonal slope with the spread of a bootstrap over blocks as long as errors stay correlated [samples]."""
 

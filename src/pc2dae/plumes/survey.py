@@ -18,7 +18,7 @@ from pc2dae.noise import noise_level
 from pc2dae.plumes.background import background, clean_air, threshold
 from pc2dae.plumes.encounters import SHORTEST, extents, find_encounters, widened
 from pc2dae.plumes.excess import Excess, estimate_sum_variance, integrate, sum_variance
-from pc2dae.plumes.ratios import Ratio, combustion_efficiency, integral_ratio, slope_ratio
+from pc2dae.plumes.ratios import Ratio, combustion_efficiency, correlation, integral_ratio, slope_ratio
 from pc2dae.plumes.response import match_response
 from pc2dae.plumes.species import PPB, sensors
 from pc2dae.suite import Suite
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 RATIOS = {"bc/co": ("bc", "co"), "nox/co": ("nox", "co"), "co/co2": ("co", "co2")}  # what is emitted per what
+LEAST_CORRELATION = 0.5  # of two species: below that they hardly rise together, and a slope says nothing
 _LEAST_SNR = 3.0  # of the denominator's integral: below that, an encounter's own ratio says nothing
 
 ENCOUNTER_COLUMNS = ["channel", "number", "onset", "end", "peak_time", "duration_s"]
@@ -151,6 +152,12 @@ def _tracer(species: dict[str, Signal]) -> str | None:
     return next((name for name in ("co", "co2", "bc") if name in species), None)
 
 
+def without_slope(ratios: pd.DataFrame) -> list[str]:
+    """Of the ratios of one scope those that only integrals give: the two species hardly rise together."""
+    by = ratios.groupby("ratio", sort=False)["method"].agg(set)
+    return [str(name) for name, methods in by.items() if name in RATIOS and "slope" not in methods]
+
+
 def _ratio_rows(flight: xr.Dataset, species: dict[str, Signal], rate: float) -> list[tuple[Any, ...]]:
     intervals = encounter_intervals(species, rate)
     time = flight["time"].values
@@ -176,9 +183,12 @@ def _ratios(a: Signal, b: Signal, parts: list[tuple[int, int]], *, flight_wide: 
     if below.value <= (0.0 if flight_wide else _LEAST_SNR * below.sigma):  # nothing to divide by
         return []
     index = np.concatenate([np.arange(*part) for part in parts])
-    block = max(10, int(np.ceil(3 * max(a.t90_s, b.t90_s))))
-    slope = slope_ratio(b.excess[index], a.excess[index], sigma_x=b.sigma, sigma_y=a.sigma, block=block)
-    return [("integral", integral_ratio(_total(a, parts), below)), ("slope", slope)]
+    found = [("integral", integral_ratio(_total(a, parts), below))]
+    x, y = b.excess[index], a.excess[index]
+    if correlation(x, y) >= LEAST_CORRELATION:
+        block = max(10, int(np.ceil(3 * max(a.t90_s, b.t90_s))))
+        found.append(("slope", slope_ratio(x, y, sigma_x=b.sigma, sigma_y=a.sigma, block=block)))
+    return found
 
 
 def _total(signal: Signal, parts: list[tuple[int, int]]) -> Excess:

@@ -13,11 +13,13 @@ from pc2dae.errors import FlightError
 from pc2dae.plumes import Survey, survey
 from pc2dae.plumes.survey import (
     ENCOUNTER_COLUMNS,
+    LEAST_CORRELATION,
     RATIO_COLUMNS,
     Signal,
     channel_signals,
     encounter_intervals,
     species_signals,
+    without_slope,
 )
 from pc2dae.report.figure import stamp
 from pc2dae.report.words import Row, Table, clock, plus_minus, units
@@ -103,7 +105,9 @@ def ratio_table(plumes: Plumes) -> Table | None:
             cells = [_cell(mine[mine["method"] == m]) for m in methods]
             rows.append(Row([label, units(str(mine["units"].iloc[0]).replace("1", "–")), *cells, _said(kind, mine)]))
     head = ["ratio", "unit", *(_METHODS[m] for m in methods), ""]
-    return Table(head, rows, frozenset({0, 1, len(head) - 1}))
+    unlike = ", ".join(_RATIOS[kind] for kind in without_slope(whole))
+    note = f"{unlike}: the two hardly rise together (r below {LEAST_CORRELATION:g}), so a regression says nothing."
+    return Table(head, rows, frozenset({0, 1, len(head) - 1}), note=note if unlike else "")
 
 
 def _with_units(kind: str, ratios: pd.DataFrame) -> str:
