@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
+from pc2dae.edge.bridge import bridged
 from pc2dae.edge.card import digest
 from pc2dae.edge.runtime import open_session
 from pc2dae.edge.safe import Facts, card_of
@@ -66,6 +67,8 @@ class AdaptiveDenoiser:
                 guess = _guessed(noise.sigma, values, seen, zero)
                 usable, lag1 = (np.broadcast_to(level[:, None], values.shape) for level in (guess, noise.lag1))
             unbounded, spread = self._run(values, seen, zero, usable, lag1)
+            if self.profile != "live":
+                unbounded, spread = bridged(unbounded, spread, seen)
             return Estimate(np.maximum(unbounded, bound[:, None]), unbounded, spread)
 
         return job
