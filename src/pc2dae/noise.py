@@ -44,6 +44,15 @@ def noise_level(values: NDArray[np.floating], valid: NDArray[np.bool_]) -> Noise
     return Noise(sigma, lag1, step)
 
 
+def sum_variance(sigma: float, lag1: float) -> float:
+    """v = σ²(1 + 2ρ), what each sample adds to the variance of a long sum: raw noise with lag-1 correlation ρ.
+
+    A smoother that keeps means keeps the errors of long sums as well, however much it smooths. Differenced noise
+    (ρ = −0.5) would cancel in full; a tenth of σ² is kept for what does not cancel.
+    """
+    return float(sigma**2 * max(1.0 + 2.0 * lag1, 0.1))
+
+
 def _one(x: Array, index: NDArray[np.intp]) -> tuple[float, float, float]:
     if len(x) < 2 * _LAG + 1:
         return np.nan, np.nan, np.nan

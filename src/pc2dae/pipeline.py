@@ -138,8 +138,9 @@ def denoise(
     believed, left_raw = choose_families(ready, denoiser, keep=keep, exclude=exclude)
     values, environment, valid = arrays_of(ready, believed)
     estimate = denoiser.prepare(ready, believed)(values, environment, valid)
-    noise = noise_level(values, valid).sigma[:, None]
-    clean = with_estimate(ready, believed, blend(estimate, values, valid, noise=noise, strength=strength), noise)
+    noise = noise_level(values, valid)
+    blended = blend(estimate, values, valid, noise=noise.sigma[:, None], strength=strength)
+    clean = with_estimate(ready, believed, blended, noise)
     clean.attrs |= {
         "pc2dae_model": denoiser.name,
         "pc2dae_model_sha256": getattr(denoiser, "sha256", "") or "none",

@@ -89,6 +89,17 @@ def test_errors_hold_together_as_long_as_was_averaged(flight):
     assert clean["no_uncertainty"].attrs["error_correlation_s"] == pytest.approx((5 / 1.5) ** 2, rel=0.3)
 
 
+def test_differenced_noise_hardly_adds_to_a_sum_and_a_slow_sensor_adds_more(flight):
+    rng = np.random.default_rng(0)
+    white = rng.normal(0, 5, flight.sizes["time"] + 1)
+    differenced = pc2dae.denoise(flight.assign(no=flight["no"].copy(data=40 + np.diff(white))), model=Half())
+    assert differenced["no_uncertainty"].attrs["error_correlation_s"] < 0.3 * (7.1 / 1.5) ** 2
+    slow = flight.assign(qc_no=flight["qc_no"] | np.where(np.arange(len(white) - 1) % 2, MISSING, 0).astype("int32"))
+    assert pc2dae.denoise(slow, model=Half())["no_uncertainty"].attrs["error_correlation_s"] == pytest.approx(
+        2 * (5 / 1.5) ** 2, rel=0.4
+    )
+
+
 def test_an_owners_table_loses_no_family_but_one_that_is_empty(flight):
     flight = flight.assign(co2=flight["co2"] * np.nan)
     flight["qc_co2"] = flight["qc_co2"] | MISSING

@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
 
+from pc2dae.noise import sum_variance
 from pc2dae.plumes import integrate
-from pc2dae.plumes.excess import estimate_sum_variance, sum_variance
+from pc2dae.plumes.excess import estimate_sum_variance
 
 
 def test_the_integral_of_literals() -> None:
@@ -21,6 +22,12 @@ def test_a_sample_missing_on_a_steep_edge_costs_certainty() -> None:
     with_gap, without = (integrate(excess, (1, 6), outside, noise_sum_variance=0.0, seen=s).sigma for s in (seen, None))
     assert without == pytest.approx(0.1 * np.sqrt(4 * 10**2))
     assert with_gap == pytest.approx(np.sqrt(20**2 / 12 + 0.01 * (20**2 + 2 * 10**2)))
+
+
+def test_what_is_unsure_in_a_gap_is_unsure_as_a_whole() -> None:
+    excess, unseen = np.zeros(9), np.array([0.0, 2, 2, 0, 0, 3, 0, 1, 1])
+    result = integrate(excess, (0, 9), np.ones(9, bool), noise_sum_variance=0.0, unseen_sigma=unseen)
+    assert result.sigma == pytest.approx(np.sqrt(4**2 + 3**2 + 2**2))
 
 
 def test_variance_of_a_sum_knows_the_correlation() -> None:

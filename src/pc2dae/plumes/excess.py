@@ -25,7 +25,13 @@ class Excess:
 
 
 def integrate(
-    excess: Values, interval: tuple[int, int], outside: Mask, *, noise_sum_variance: float, seen: Mask | None = None
+    excess: Values,
+    interval: tuple[int, int],
+    outside: Mask,
+    *,
+    noise_sum_variance: float,
+    seen: Mask | None = None,
+    unseen_sigma: Values | None = None,
 ) -> Excess:
     """Σ excess over `interval`, one channel; `outside` marks plume-free samples, `seen` those that were observed.
 
@@ -33,7 +39,8 @@ def integrate(
     (σ² times the integral of the errors' correlation) and m the plume-free samples the background rests on; and
     observed, the scatter of the same integral laid into plume-free air. To it comes what time costs where the plume is
     steep: Σ (m²/12 + j²)Δ² over the steps Δ across m missing samples, whose values may lie anywhere between the ends,
-    each sample's time known to j of a step.
+    each sample's time known to j of a step. And (Σ s)² over each gap, s the stated uncertainty of samples that were not
+    observed (`unseen_sigma`, 0 elsewhere): what is wrong in a gap is wrong as a whole.
     """
     start, stop = interval
     size = stop - start
@@ -41,16 +48,8 @@ def integrate(
     propagated = noise_sum_variance * (size + size**2 / max(int(flanks), 1))
     observed = _scatter(np.where(outside, excess, 0.0), outside, size)
     timing = _timing(excess[start:stop], None if seen is None else seen[start:stop])
-    return Excess(float(np.nansum(excess[start:stop])), float(np.sqrt(max(propagated, observed) + timing)))
-
-
-def sum_variance(sigma: float, lag1: float) -> float:
-    """v = σ²(1 + 2ρ), what each sample adds to the variance of a long sum: raw noise with lag-1 correlation ρ.
-
-    A smoother that keeps means keeps the errors of long sums as well, however much it smooths. Differenced noise
-    (ρ = −0.5) would cancel in full; a tenth of σ² is kept for what does not cancel.
-    """
-    return float(sigma**2 * max(1.0 + 2.0 * lag1, 0.1))
+    unseen = 0.0 if unseen_sigma is None else _in_gaps(unseen_sigma[start:stop])
+    return Excess(float(np.nansum(excess[start:stop])), float(np.sqrt(max(propagated, observed) + timing + unseen)))
 
 
 def estimate_sum_variance(sigma: float, correlation_s: float, *, rate_hz: float = 1.0) -> float:
@@ -61,6 +60,12 @@ def estimate_sum_variance(sigma: float, correlation_s: float, *, rate_hz: float 
 def _timing(excess: Values, seen: Mask | None) -> float:
     at = np.flatnonzero(np.isfinite(excess) if seen is None else seen & np.isfinite(excess))
     return float(np.sum(((np.diff(at) - 1) ** 2 / 12.0 + _JITTER**2) * np.diff(excess[at]) ** 2))
+
+
+def _in_gaps(sigma: Values) -> float:
+    total = np.concatenate([[0.0], np.cumsum(sigma)])
+    bounds = np.concatenate([[0], np.flatnonzero(sigma == 0), [len(sigma)]])
+    return float(np.sum(np.diff(total[bounds]) ** 2))
 
 
 def _scatter(excess: Values, outside: Mask, size: int) -> float:

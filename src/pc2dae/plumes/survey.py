@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from pc2dae.errors import FlightError
 from pc2dae.flight.schema import check_flight, observed
-from pc2dae.noise import noise_level
+from pc2dae.noise import noise_level, sum_variance
 from pc2dae.plumes.background import background, clean_air, threshold
 from pc2dae.plumes.encounters import SHORTEST, extents, find_encounters, widened
-from pc2dae.plumes.excess import Excess, estimate_sum_variance, integrate, sum_variance
+from pc2dae.plumes.excess import Excess, estimate_sum_variance, integrate
 from pc2dae.plumes.ratios import Ratio, combustion_efficiency, correlation, integral_ratio, slope_ratio
 from pc2dae.plumes.response import match_response
 from pc2dae.plumes.species import PPB, sensors
@@ -63,6 +63,7 @@ class Signal:
     sigma: float  # of one sample
     sum_variance: float  # what a sample adds to the variance of a sum
     seen: NDArray[np.bool_]  # samples that were observed, not interpolated
+    unseen_sigma: Array  # stated uncertainty of the others; 0 where observed, and where none is stated
     t90_s: float
     units: str
 
@@ -77,7 +78,8 @@ class Signal:
 
     def over(self, interval: tuple[int, int]) -> Excess:
         """The integral over an interval."""
-        return integrate(self.excess, interval, self.outside, noise_sum_variance=self.sum_variance, seen=self.seen)
+        return integrate(self.excess, interval, self.outside, noise_sum_variance=self.sum_variance, seen=self.seen,
+                         unseen_sigma=self.unseen_sigma)  # fmt: skip
 
 
 def survey(flight: xr.Dataset, *, matched: bool = False) -> Survey:
@@ -102,12 +104,14 @@ def survey(flight: xr.Dataset, *, matched: bool = False) -> Survey:
 
 def channel_signals(flight: xr.Dataset, suite: Suite) -> dict[str, Signal]:
     """Each channel above its background; channels without an observation are left out."""
-    values, seen, sigma, variance = [], [], [], []
+    values, seen, unseen, sigma, variance = [], [], [], [], []
     names = [name for name in suite.names if np.isfinite(_best(flight, name)).any()]
     for name in names:
         x = _best(flight, name)
         raw = flight[f"{name}_raw" if f"{name}_raw" in flight else name].values.astype(np.float64)
         seen.append(observed(flight, name) & np.isfinite(raw))
+        stated = flight[f"{name}_uncertainty"].values if f"{name}_uncertainty" in flight else np.zeros(len(x))
+        unseen.append(np.where(seen[-1], 0.0, np.nan_to_num(stated)))
         known = np.isfinite(x) if f"{name}_raw" in flight or not seen[-1].any() else seen[-1]
         steps = np.arange(len(x))
         values.append(np.interp(steps, steps[known], x[known]))
@@ -120,7 +124,7 @@ def channel_signals(flight: xr.Dataset, suite: Suite) -> dict[str, Signal]:
     level = background(x, np.array(sigma))
     limit = threshold(x, np.array(sigma))
     t90s, units = [suite[n].t90_s or 0.0 for n in names], [suite[n].units for n in names]
-    columns = zip(x - level, level, limit, sigma, variance, seen, t90s, units, strict=True)
+    columns = zip(x - level, level, limit, sigma, variance, seen, unseen, t90s, units, strict=True)
     return {name: Signal(*column) for name, column in zip(names, columns, strict=True)}
 
 
@@ -246,7 +250,8 @@ def _combined(group: list[Signal], weights: Array, *, t90_s: float) -> Signal:
     variance = float(sum(w**2 * s.sum_variance for w, s in zip(weights, group, strict=True)))
     units = "ppb" if group[0].units in PPB else group[0].units
     seen = np.all([s.seen for s in group], axis=0)
-    return Signal(excess, level, limit, sigma, variance, seen, t90_s, units)
+    unseen = np.sqrt(sum((w * s.unseen_sigma) ** 2 for w, s in zip(weights, group, strict=True)))
+    return Signal(excess, level, limit, sigma, variance, seen, unseen, t90_s, units)
 
 
 def _slowed(signal: Signal, t90_s: float, rate_hz: float) -> Signal:

@@ -9,6 +9,7 @@ import xarray as xr
 
 from pc2dae.emit import Array, Estimate, Mask
 from pc2dae.flight.schema import observed
+from pc2dae.noise import Noise, sum_variance
 from pc2dae.suite import ENVIRONMENT, Suite
 
 
@@ -32,12 +33,13 @@ def blend(estimate: Estimate, values: Array, valid: Mask, *, noise: Array, stren
     return Estimate(value, unbounded, blended)
 
 
-def with_estimate(flight: xr.Dataset, suite: Suite, estimate: Estimate, noise: Array) -> xr.Dataset:
+def with_estimate(flight: xr.Dataset, suite: Suite, estimate: Estimate, noise: Noise) -> xr.Dataset:
     """The flight with the estimate in its channels; a channel without any observation is left alone."""
     new: dict[str, Any] = {}  # put in all at once: xarray copies its list of variables each time
     for row, channel in enumerate(suite.channels):
         name, units = channel.name, channel.units
-        if not observed(flight, name).any():
+        seen = observed(flight, name)
+        if not seen.any():
             continue
         attrs = dict(flight[name].attrs)
         before = {"long_name": f"{attrs.get('long_name', name)}, before denoising"}
@@ -49,7 +51,9 @@ def with_estimate(flight: xr.Dataset, suite: Suite, estimate: Estimate, noise: A
         if estimate.sigma is not None:
             standard = {"standard_name": f"{attrs['standard_name']} standard_error"} if "standard_name" in attrs else {}
             spread = named | standard | {"long_name": f"one-sigma standard uncertainty of {name}, noise alone"}
-            spread["error_correlation_s"] = _correlation_s(noise[row, 0], estimate.sigma[row], suite.rate_hz)
+            spacing = float(np.median(np.diff(np.flatnonzero(seen)))) if seen.sum() > 1 else 1.0
+            held = sum_variance(noise.sigma[row], noise.lag1[row]) * spacing
+            spread["error_correlation_s"] = _correlation_s(held, estimate.sigma[row], suite.rate_hz)
             new[f"{name}_uncertainty"] = ("time", estimate.sigma[row], spread)
             ancillary += f" {name}_uncertainty"
         attrs |= {"ancillary_variables": ancillary, "processing_level": "denoised"}
@@ -57,7 +61,11 @@ def with_estimate(flight: xr.Dataset, suite: Suite, estimate: Estimate, noise: A
     return flight.assign(new)
 
 
-def _correlation_s(noise: float, sigma: Array, rate_hz: float) -> float:
-    """How long errors hold together [s]: a mean of N samples has 1/N of their variance, and lasts as long."""
-    ratio = np.nanmedian((noise / np.maximum(sigma, 1e-12)) ** 2) if np.isfinite(noise) and noise > 0 else 1.0
+def _correlation_s(held: float, sigma: Array, rate_hz: float) -> float:
+    """How long errors hold together [s]: τ = v / σ̂², with v what a raw sample adds to the variance of a long sum.
+
+    A smoother that keeps means keeps the errors of long sums: an average of N samples of white noise has 1/N of their
+    variance, and its errors last as long.
+    """
+    ratio = np.nanmedian(held / np.maximum(sigma, 1e-12) ** 2) if np.isfinite(held) and held > 0 else 1.0
     return float(round(max(ratio, 1.0) / rate_hz, 1))
