@@ -1,10 +1,15 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pytest
 import xarray as xr
 
-from pc2dae.simulate import SimulatedFlight
+from pc2dae.flight.schema import MISSING
+from pc2dae.simulate import SimulatedFlight, aethalometer, electrochemical, fly_plan, others
+from pc2dae.simulate.clocks import Sampling, sampling
+from pc2dae.simulate.processes import lagged
 from pc2dae.simulate.truth import write_truth
 from pc2dae.suite import load_suite
 
@@ -29,6 +34,30 @@ def test_encounters_are_where_the_smoke_is(flown: SimulatedFlight) -> None:
         assert one["peak_co_ppb"] == inside.max()
         assert 0.8 < one["mce"] < 0.97
         assert 1 < one["bc_per_co_ng_m3_ppb"] < 20
+
+
+def test_a_dropout_in_a_plume_does_not_change_what_the_sensors_read(
+    perfect: SimulatedFlight, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    air = perfect.truth["co_b_ambient"].values
+    begin = int(np.argmax(air)) - 4
+    lost = slice(begin, begin + 12)
+
+    def dropping(rng: np.random.Generator, samples: int, **options: float) -> Sampling:
+        rows = sampling(rng, samples, **options)
+        return replace(rows, lost=[*rows.lost, (lost.start, lost.stop)])
+
+    for module in (aethalometer, electrochemical, others):
+        monkeypatch.setattr(module, "sampling", dropping)
+    truth = fly_plan(perfect.plan).truth
+    for channel in load_suite("black-kite").channels:
+        fault, reading = truth[f"{channel.name}_fault"].values, truth[f"{channel.name}_response"].values
+        assert np.all(fault[lost] & MISSING)
+        assert reading[lost] == pytest.approx(perfect.truth[f"{channel.name}_response"].values[lost], rel=1e-9)
+    a, b = (truth[f"co_{unit}_response"].values[lost] for unit in "ab")
+    assert np.corrcoef(a, b)[0, 1] > 0.9
+    t90_s = json.loads(truth.attrs["t90_s"])["co_b"]
+    assert np.corrcoef(b, lagged(air, t90_s=t90_s, dt_s=1.0)[lost])[0, 1] > 0.9
 
 
 def test_truth_file_gives_back_the_same(flown: SimulatedFlight, tmp_path: Path) -> None:

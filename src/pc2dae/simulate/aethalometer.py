@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pc2dae.flight.schema import MISSING, STARTUP, TAPE_ADVANCE
 from pc2dae.flight.stream import Stream
 from pc2dae.simulate.atmosphere import Air
-from pc2dae.simulate.clocks import Clock, lost_seconds, on_seconds, own_clock, sampling
+from pc2dae.simulate.clocks import Clock, Sampling, lost_seconds, own_clock, response_on_seconds, sampling
 from pc2dae.simulate.path import Path
 from pc2dae.simulate.plan import UTC_OFFSET_MIN, FlightPlan
 from pc2dae.simulate.plumes import Smoke
@@ -72,18 +72,17 @@ def fly_ma200(plan: FlightPlan, path: Path, air: Air, smoke: Smoke) -> Record:
     }
     tape = _tape(rng, seen["uv"], plan.samples)
     warmth = 2.0e-3 * (lagged(air.temperature, t90_s=40) - air.temperature[0])  # filter and lamps feel the temperature
-    columns, clean = _optics(rng, t, seen, tape, warmth)
+    columns, clean = _optics(rng, rows, seen, tape, warmth)
 
     starting = t < START_UP_S
     moving = np.any([(t >= m) & (t < m + ADVANCE_S) for m in tape.advances_s] or [starting & False], axis=0)
-    spot = at(t, tape.spot.astype(float)).round()
-    new_spot = np.diff(spot, prepend=spot[0]) != 0
+    new_spot = _new_spot(t, tape)
     for name in columns:
         if not name.startswith("flow"):
             blank = starting | moving | (new_spot if "bc" in name else False)
             columns[name] = np.where(blank, np.nan, columns[name])
     columns |= {
-        "tape_position": 17.0 + spot,
+        "tape_position": 17.0 + _spot(t, tape),
         "status": np.where(starting | moving, STARTING, 0.0) + DUAL_SPOT + EXTERNAL_POWER,
         "timebase_s": np.ones(len(t)),
     }
@@ -96,8 +95,7 @@ def fly_ma200(plan: FlightPlan, path: Path, air: Air, smoke: Smoke) -> Record:
     return Record(
         stream,
         clock,
-        # The step from the old spot to the new one is no reading.
-        response={n: on_seconds(t, np.where(new_spot, np.nan, clean[k]), plan.samples) for n, k in CHANNELS.items()},
+        response={n: response_on_seconds(rows, clean[k], plan.samples) for n, k in CHANNELS.items()},
         faults={name: _faults(lost, tape.advances_s, t[new_spot]) for name in CHANNELS},
         t90_s=dict.fromkeys(CHANNELS, t90),
         facts={"loading_k": tape.loading, "tape_advances_s": tape.advances_s},
@@ -105,9 +103,10 @@ def fly_ma200(plan: FlightPlan, path: Path, air: Air, smoke: Smoke) -> Record:
 
 
 def _optics(
-    rng: np.random.Generator, t: Array, seen: dict[str, Array], tape: _Tape, warmth: Array
+    rng: np.random.Generator, rows: Sampling, seen: dict[str, Array], tape: _Tape, warmth: Array
 ) -> tuple[dict[str, Array], dict[tuple[str, int], Array]]:
     """Columns of counts, attenuation and black carbon, and the noise-free black carbon by lamp and spot."""
+    t = rows.times_s
     count = len(tape.spot)
     flow_true = [np.asarray(f * (1 + 0.004 * swell(rng, count, tau_s=60))) for f in FLOWS_ML_MIN]
     flow_read = [at(t, f) * (1 + rng.normal(0, FLOW_NOISE, len(t))) for f in flow_true]
@@ -135,7 +134,9 @@ def _optics(
             columns[f"{lamp}_sen{spot + 1}"] = np.rint(sensor_read)
             columns[f"{lamp}_atn{spot + 1}"] = read
             columns[f"{lamp}_bc{spot + 1}"] = np.rint(_steps(t, read) / gain(lamp, 1.0) / flow_read[spot])
-            clean[lamp, spot] = _steps(t, true) / gain(lamp, 1.0) / at(t, flow_true[spot])
+            clean[lamp, spot] = (
+                _noise_free(rows, attenuation, tape) / gain(lamp, 1.0) / at(rows.every_s, flow_true[spot])
+            )
         dark = columns[f"{lamp}_atn1"]
         columns[f"{lamp}_k"] = np.where(dark > 3.0, tape.loading, 0.0)  # the firmware waits for enough darkening
         columns[f"{lamp}_bcc"] = np.rint(columns[f"{lamp}_bc1"] / (1 - columns[f"{lamp}_k"] * dark))
@@ -190,6 +191,30 @@ def _steps(t: Array, attenuation: Array) -> Array:
     for row in np.flatnonzero(gap <= 1e-6):
         step[row] = step[row - 1] if row else np.nan
     return np.asarray(step, dtype=np.float64)
+
+
+def _noise_free(rows: Sampling, attenuation: Array, tape: _Tape) -> Array:
+    """Attenuation gained per second at every row: since the row logged before, or at a lost row since any row before.
+
+    The step from the old spot to the new one is no reading.
+    """
+
+    def gained(t: Array) -> Array:
+        return np.where(_new_spot(t, tape), np.nan, _steps(t, at(t, attenuation)))
+
+    steps = gained(rows.every_s)
+    steps[rows.kept] = gained(rows.times_s)
+    return steps
+
+
+def _spot(t: Array, tape: _Tape) -> Array:
+    return at(t, tape.spot.astype(float)).round()
+
+
+def _new_spot(t: Array, tape: _Tape) -> NDArray[np.bool_]:
+    """Rows whose spot is not that of the row before."""
+    spot = _spot(t, tape)
+    return np.asarray(np.diff(spot, prepend=spot[0]) != 0)
 
 
 def _faults(lost: NDArray[np.int32], advances: list[float], new_spot: Array) -> NDArray[np.int32]:

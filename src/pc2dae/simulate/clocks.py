@@ -34,10 +34,20 @@ def own_clock(rng: np.random.Generator) -> Clock:
 
 @dataclass(frozen=True)
 class Sampling:
-    """The rows an instrument's logger keeps."""
+    """The rows an instrument's logger keeps, and those it loses while the instrument goes on."""
 
-    times_s: Array  # true time of each row
+    every_s: Array  # true time of each row, kept or lost
     lost: list[tuple[float, float]]  # gaps: true start and end [s]
+
+    @property
+    def kept(self) -> NDArray[np.bool_]:
+        """Which of `every_s` the logger keeps."""
+        return _outside(self.every_s, self.lost)
+
+    @property
+    def times_s(self) -> Array:
+        """True time of each row in the log."""
+        return np.asarray(self.every_s[self.kept])
 
 
 def sampling(
@@ -57,12 +67,16 @@ def sampling(
     for _ in range(rng.poisson(gaps_per_hour * samples / 3600)):
         begin = float(rng.uniform(0.05, 0.95) * samples)
         lost.append((begin, begin + float(rng.gamma(2.0, 2.5))))
-    keep = np.ones(len(times), dtype=bool)
-    for begin, end in lost:
-        keep &= (times < begin) | (times >= end)
-    times = times[keep]
-    twice = rng.choice(len(times), rng.poisson(repeats_per_hour * samples / 3600))
-    return Sampling(np.sort(np.concatenate([times, times[twice]])), sorted(lost))
+    kept = times[_outside(times, lost)]
+    twice = rng.choice(len(kept), rng.poisson(repeats_per_hour * samples / 3600))
+    return Sampling(np.sort(np.concatenate([times, kept[twice]])), sorted(lost))
+
+
+def _outside(times_s: Array, gaps: list[tuple[float, float]]) -> NDArray[np.bool_]:
+    outside = np.ones(len(times_s), dtype=bool)
+    for begin, end in gaps:
+        outside &= (times_s < begin) | (times_s >= end)
+    return outside
 
 
 def on_seconds(times_s: Array, values: Array, samples: int) -> Array:
@@ -73,6 +87,17 @@ def on_seconds(times_s: Array, values: Array, samples: int) -> Array:
     have = np.flatnonzero(counts)
     means = np.bincount(second, values[good], minlength=samples)[have] / counts[have]
     return np.interp(np.arange(samples), have, means)
+
+
+def response_on_seconds(rows: Sampling, values: Array, samples: int) -> Array:
+    """The noise-free reading per true second, from its `values` at `rows.every_s`.
+
+    A second in the log has the mean of its rows there; in a second of which all rows were lost the sensor went on
+    reading, and has the mean of those.
+    """
+    logged = lost_seconds(rows, samples) == 0
+    counts = rows.kept | ~logged[rows.every_s.astype(int)]
+    return on_seconds(rows.every_s[counts], values[counts], samples)
 
 
 def lost_seconds(rows: Sampling, samples: int) -> NDArray[np.int32]:

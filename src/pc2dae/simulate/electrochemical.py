@@ -12,7 +12,7 @@ from pc2dae.compensation.electrochemical import coefficients, compensate_cell, s
 from pc2dae.flight.schema import FLAT_LINE, MISSING, SPIKE
 from pc2dae.flight.stream import Stream
 from pc2dae.simulate.atmosphere import Air
-from pc2dae.simulate.clocks import lost_seconds, on_seconds, own_clock, sampling
+from pc2dae.simulate.clocks import lost_seconds, own_clock, response_on_seconds, sampling
 from pc2dae.simulate.payload import BOARDS, NOISE_PPB, ZERO_PPB, Cell, Sheet, make_cells
 from pc2dae.simulate.plan import UTC_OFFSET_MIN, FlightPlan
 from pc2dae.simulate.plumes import Smoke
@@ -167,8 +167,9 @@ def _log(
         columns[f"{cell.gas}_we"], columns[f"{cell.gas}_ae"] = we, ae
     faults[f"o3_{unit}"] |= faults[f"no2_{unit}"]  # compensation takes NO2 off: its faults are O3's too
     columns["temperature"] = at(t, temperature) + rng.normal(0, 0.02, len(t))
-    sampled = {n: Electrodes(at(t, electrodes[n].we), at(t, electrodes[n].ae)) for n in cells}
-    noise_free = _read(cells, sampled, {unit: at(t, temperature)})
+    every = rows.every_s
+    sampled = {n: Electrodes(at(every, electrodes[n].we), at(every, electrodes[n].ae)) for n in cells}
+    noise_free = _read(cells, sampled, {unit: at(every, temperature)})
     sheet = _board_sheet(unit, [c.sheet for c in cells.values()])
     stream = Stream(
         "afe", unit, clock.shows(plan.start, t), columns, {c: "degC" if c == "temperature" else "mV" for c in columns},
@@ -178,7 +179,7 @@ def _log(
     return Record(
         stream,
         clock,
-        response={n: on_seconds(t, v, plan.samples) for n, v in noise_free.items()},
+        response={n: response_on_seconds(rows, v, plan.samples) for n, v in noise_free.items()},
         faults=faults,
         t90_s={n: c.t90_s for n, c in cells.items()},
         facts={"true_calibration": _board_sheet(unit, [_true_sheet(c, zeros[n]) for n, c in cells.items()])},

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from pc2dae.flight.schema import MISSING, SATURATED, STALE, STARTUP
 from pc2dae.flight.stream import Stream
 from pc2dae.simulate.atmosphere import GROUND_M, Air
-from pc2dae.simulate.clocks import GPS_CLOCK, lost_seconds, on_seconds, own_clock, sampling
+from pc2dae.simulate.clocks import GPS_CLOCK, lost_seconds, on_seconds, own_clock, response_on_seconds, sampling
 from pc2dae.simulate.path import Path
 from pc2dae.simulate.plan import UTC_OFFSET_MIN, FlightPlan
 from pc2dae.simulate.plumes import Smoke
@@ -28,15 +28,16 @@ def fly_scd30(plan: FlightPlan, air: Air, smoke: Smoke) -> Record:
     rows = sampling(rng, plan.samples, jitter_s=0.01, gaps_per_hour=3.0)
     t = rows.times_s
     phase = t[0] - 0.15  # the sensor measures by itself; the logger asks a moment later
-    measured = np.floor((t - phase) / 2.0) * 2.0 + phase  # when the value a row shows was taken
+    taken = np.floor((rows.every_s - phase) / 2.0) * 2.0 + phase  # when the value a row shows was measured
+    measured = taken[rows.kept]
     zero, span = rng.normal(0, 8.0), rng.normal(1, 0.012)
     inside = lagged(smoke.species["co2"], t90_s=SCD30_T90_S)
-    clean = zero + 420.0 + span * (at(measured, inside) - 420.0)
+    clean = zero + 420.0 + span * (at(taken, inside) - 420.0)
     warm = lagged(air.chamber_temperature, t90_s=8.0) + float(rng.uniform(1.5, 3.0))
     damp = lagged(air.chamber_humidity, t90_s=2.0) * 0.9 + 0.08 * swell(rng, len(air.humidity), tau_s=90)
     pick = np.unique(measured, return_inverse=True)[1]  # one noise per measurement, not per row
     columns = {
-        "co2": np.round(clean + rng.normal(0, 3.0, pick.max() + 1)[pick], 4),
+        "co2": np.round(clean[rows.kept] + rng.normal(0, 3.0, pick.max() + 1)[pick], 4),
         "temperature": np.round(at(measured, warm) + rng.normal(0, 0.02, pick.max() + 1)[pick], 4),
         "humidity": np.round(at(measured, damp) + rng.normal(0, 0.05, pick.max() + 1)[pick], 4),
     }
@@ -47,7 +48,7 @@ def fly_scd30(plan: FlightPlan, air: Air, smoke: Smoke) -> Record:
     repeat = np.flatnonzero(np.diff(measured, prepend=-9.0) == 0)
     bits[t[repeat].astype(int)] |= STALE
     stream = _stream(plan, "scd30", "", clock.shows(plan.start, t), columns, serial="SCD30-7F21")
-    response = {"co2_scd30": on_seconds(t, clean, plan.samples)}
+    response = {"co2_scd30": response_on_seconds(rows, clean, plan.samples)}
     return Record(stream, clock, response, {"co2_scd30": bits}, {"co2_scd30": SCD30_T90_S})
 
 
@@ -65,9 +66,8 @@ def fly_li830(plan: FlightPlan, air: Air, smoke: Smoke) -> Record:
         + span * (lagged(smoke.species["co2"], t90_s=t90) - 420.0)
         + 0.3 * swell(rng, len(air.pressure), tau_s=500)
     )
-    clean = at(t, reading)
     columns = {
-        "co2": clean + rng.normal(0, 0.95, len(t)),
+        "co2": at(t, reading) + rng.normal(0, 0.95, len(t)),
         "cell_temperature": 51.5 + rng.normal(0, 0.015, len(t)),
         "cell_pressure": at(t, lagged(air.pressure, t90_s=0.8)) - 1.4 + rng.normal(0, 0.05, len(t)),
         "flow": 0.75 + rng.normal(0, 0.004, len(t)),
@@ -76,7 +76,7 @@ def fly_li830(plan: FlightPlan, air: Air, smoke: Smoke) -> Record:
     return Record(
         stream,
         clock,
-        {"co2_li830": on_seconds(t, clean, plan.samples)},
+        {"co2_li830": response_on_seconds(rows, at(rows.every_s, reading), plan.samples)},
         {"co2_li830": lost_seconds(rows, plan.samples)},
         {"co2_li830": t90},
     )
@@ -92,14 +92,15 @@ def fly_pms5003(plan: FlightPlan, smoke: Smoke, unit: str) -> Record:
     span = float(np.exp(rng.normal(0, 0.08)))
     columns, response, faults = {}, {}, {}
     for size in ("pm1", "pm25", "pm10"):
-        clean = span * at(t, lagged(smoke.species[size], t90_s=t90))
-        noisy = clean * (1 + rng.normal(0, 0.05, len(t))) + rng.normal(0, 0.7, len(t))
+        clean = span * at(rows.every_s, lagged(smoke.species[size], t90_s=t90))
+        logged = clean[rows.kept]
+        noisy = logged * (1 + rng.normal(0, 0.05, len(t))) + rng.normal(0, 0.7, len(t))
         columns[size] = np.where(t < PMS_WARM_UP_S, 0.0, np.rint(np.clip(noisy, 0.0, PMS_LIMIT)))
         name = f"{size}_{unit}"
-        response[name] = on_seconds(t, clean, plan.samples)
+        response[name] = response_on_seconds(rows, clean, plan.samples)
         faults[name] = lost_seconds(rows, plan.samples)
         faults[name][:PMS_WARM_UP_S] |= STARTUP
-        faults[name][response[name] > PMS_LIMIT] |= SATURATED
+        faults[name][on_seconds(t, logged, plan.samples) > PMS_LIMIT] |= SATURATED
     stream = _stream(plan, "pms5003", unit, clock.shows(plan.start, t), columns, serial=f"PMS-{40 + int(unit):04d}")
     return Record(stream, clock, response, faults, dict.fromkeys(response, t90))
 
