@@ -100,7 +100,7 @@ def fly_pms5003(plan: FlightPlan, smoke: Smoke, unit: str) -> Record:
         response[name] = response_on_seconds(rows, clean, plan.samples)
         faults[name] = lost_seconds(rows, plan.samples)
         faults[name][:PMS_WARM_UP_S] |= STARTUP
-        faults[name][on_seconds(t, logged, plan.samples) > PMS_LIMIT] |= SATURATED
+        faults[name][on_seconds(t, logged, plan.samples) > PMS_LIMIT] |= SATURATED  # a flag tells of the log
     stream = _stream(plan, "pms5003", unit, clock.shows(plan.start, t), columns, serial=f"PMS-{40 + int(unit):04d}")
     return Record(stream, clock, response, faults, dict.fromkeys(response, t90))
 
