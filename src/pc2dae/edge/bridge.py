@@ -47,9 +47,9 @@ def bridged(estimate: Array, sd: Array, seen: Mask) -> tuple[Array, Array]:
 def _gaps(observed: Mask) -> list[tuple[int, int]]:
     """First sample and the one after the last of each gap, longer than the channel's own rhythm leaves them."""
     at = np.flatnonzero(observed)
-    if len(at) < 2:
-        return []
     steps = np.diff(at)
+    if steps.max(initial=0) <= _LEAST:
+        return []
     wide = np.flatnonzero(steps > max(_LEAST, 2 * np.median(steps)))
     return [(int(a) + 1, int(b)) for a, b in zip(at[wide], at[wide + 1], strict=True)]
 
