@@ -32,7 +32,7 @@ export class Track {
       marker: {
         size: 7, color: pick(values), cmin: low, cmax: high > low ? high : low + 1,
         colorscale: "Viridis", reversescale: document.documentElement.dataset.theme !== "dark",
-        colorbar: { thickness: 10, len: 0.9, x: 1, outlinewidth: 0, tickformat: "~s", title: { text: unit, side: "right" } },
+        colorbar: { thickness: 10, len: 0.9, x: 1, outlinewidth: 0, tickformat: ",~r", title: { text: unit, side: "right" } },
       },
     };
     const path = { type: "scatter", mode: "lines", x: east, y: north, hoverinfo: "skip", line: { color: colour("path"), width: 1.5 } };
