@@ -40,12 +40,12 @@ class Limit(nn.Module):
         self.shipped = shipped
         shipped.second.register_forward_hook(self._overhear)
         self.heard = torch.empty(0)
-        self.enter = nn.Conv1d(2 * shipped.config.width + 4, WIDTHS[0], 1)
+        self.enter = nn.Conv2d(2 * shipped.config.width + 4, WIDTHS[0], 1)
         self.down = nn.ModuleList(_stage(w) for w in WIDTHS)
-        self.shrink = nn.ModuleList(nn.Conv1d(a, b, 2, stride=2) for a, b in pairwise(WIDTHS))
-        self.grow = nn.ModuleList(nn.ConvTranspose1d(b, a, 2, stride=2) for a, b in pairwise(WIDTHS))
+        self.shrink = nn.ModuleList(nn.Conv2d(a, b, (1, 2), stride=(1, 2)) for a, b in pairwise(WIDTHS))
+        self.grow = nn.ModuleList(nn.ConvTranspose2d(b, a, (1, 2), stride=(1, 2)) for a, b in pairwise(WIDTHS))
         self.up = nn.ModuleList(_stage(w) for w in WIDTHS[:-1])
-        self.read_out = nn.Conv1d(WIDTHS[0], 2, 1)
+        self.read_out = nn.Conv2d(WIDTHS[0], 2, 1)
         for value in self.read_out.parameters():
             nn.init.zeros_(value)  # begin with the shipped answer
 
@@ -67,7 +67,7 @@ class Limit(nn.Module):
             valid,
             torch.log(unit / sigma),
         ]
-        h = self.enter(torch.cat([heard, others, torch.stack(told, 2)], 2).flatten(0, 1))
+        h = self.enter(torch.cat([heard, others, torch.stack(told, 2)], 2).flatten(0, 1)[:, :, None])
         skips = []
         for stage, shrink in zip(self.down[:-1], self.shrink, strict=True):
             skips.append(stage(h))

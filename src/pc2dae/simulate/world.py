@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.signal import lfilter
 
+LOWEST_SNR, HIGHEST_SNR = 0.2, 120.0  # what a channel's signal spans, P98 − P2, in units of its noise
 OVERSAMPLING = 4  # steps per sample: narrow plumes and edges are averaged or missed by the sampling as real ones are
 
 Array = NDArray[np.float64]
@@ -28,11 +29,11 @@ class Scene:
     bound: Array  # (channel,) no true value lies below
 
 
-def random_scene(rng: np.random.Generator, channels: int, length: int) -> Scene:
+def random_scene(rng: np.random.Generator, channels: int, length: int, *, highest_snr: float = HIGHEST_SNR) -> Scene:
     """A scene of `channels` channels and `length` samples at one per second."""
     steps = length * OVERSAMPLING
     hidden = np.stack([_smoke(rng, steps) for _ in range(rng.integers(1, 4))])
-    rows = [_channel(rng, hidden, length) for _ in range(channels)]
+    rows = [_channel(rng, hidden, length, highest_snr) for _ in range(channels)]
     if channels > 1 and rng.random() < 0.5:
         _duplicate(rng, rows)
     clean, noisy, valid, bound = zip(*rows, strict=True)
@@ -152,10 +153,12 @@ def _coloured(rng: np.random.Generator, steps: int, slope: float) -> Array:
 # ── channels ─────────────────────────────────────────────────────────────────
 
 
-def _channel(rng: np.random.Generator, hidden: Array, length: int) -> tuple[Array, Array, NDArray[np.bool_], float]:
+def _channel(
+    rng: np.random.Generator, hidden: Array, length: int, highest_snr: float
+) -> tuple[Array, Array, NDArray[np.bool_], float]:
     signal = _response(rng, _mixture(rng, hidden), length)
     span = max(float(np.quantile(signal, 0.98) - np.quantile(signal, 0.02)), 0.03 * float(np.ptp(signal))) or 1.0
-    sigma = span / np.exp(rng.uniform(np.log(0.2), np.log(120)))
+    sigma = span / np.exp(rng.uniform(np.log(LOWEST_SNR), np.log(highest_snr)))
     clean = signal + _background(rng, length, sigma, span)
     bound = 0.0 if rng.random() < 0.8 else -rng.uniform(5, 300) * sigma
     if clean.min() < bound:

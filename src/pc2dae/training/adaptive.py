@@ -98,33 +98,9 @@ def export_adaptive(network: Adaptive, card: Card) -> bytes:
             external_data=False,
             verbose=False,
         )
-    data = sealed(_in_rows(bare(program)), card, {})
+    data = sealed(bare(program), card, {})
     _verify(deployed, data)
     return data
-
-
-def _in_rows(model: onnx.ModelProto) -> onnx.ModelProto:
-    """The graph with its dilated convolutions as 2-D ones of one row, for which onnxruntime has faster code."""
-    row, nodes = onnx.numpy_helper.from_array(np.array([2]), "row"), []
-    weights = {tensor.name: tensor for tensor in model.graph.initializer}
-    for node in model.graph.node:
-        own = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
-        if node.op_type != "Conv" or own["kernel_shape"] != [3]:
-            nodes.append(node)
-            continue
-        weights[node.input[1]].dims.insert(2, 1)
-        before, after = own["pads"]
-        wide, long = f"{node.name}_in", f"{node.name}_out"
-        nodes += [
-            onnx.helper.make_node("Unsqueeze", [node.input[0], row.name], [wide]),
-            onnx.helper.make_node("Conv", [wide, *node.input[1:]], [long], node.name, kernel_shape=[1, 3],
-                                  dilations=[1, *own["dilations"]], pads=[0, before, 0, after]),
-            onnx.helper.make_node("Squeeze", [long, row.name], list(node.output)),
-        ]  # fmt: skip
-    del model.graph.node[:]
-    model.graph.node.extend(nodes)
-    model.graph.initializer.append(row)
-    return model
 
 
 def with_weights(data: bytes, network: Adaptive, card: Card) -> bytes:
