@@ -72,9 +72,8 @@ def ablation_sheet(rows: pd.DataFrame) -> Sheet:
         base = ("wide" if key[0].startswith("wide") else "lean", "plain")
         row = [Cell(key[0]), *(Cell(mean_of(figures[m], key), digits=METRICS[m].digits) for m in shown)]
         pair = rows[rows["method"].isin([key[0], base[0]])]
-        alike = pair[
-            pair["seed"].isin(common_seeds(pair, "method"))
-        ]  # a seed the other lacks would tell of seeds, not of the part
+        # A seed the other lacks would tell of seeds, not of the part.
+        alike = pair[pair["seed"].isin(common_seeds(pair, "method"))]
         gaps = [gap(per_flight(alike, m), m, key, base) if key != base else Cell()
                 for m in ("mae_improvement", "smoothness")]  # fmt: skip
         cells.append([*row, *gaps])
