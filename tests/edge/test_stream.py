@@ -290,6 +290,39 @@ def test_live_checks_on_literal_values() -> None:
         assert checks(np.array(values), np.array(before)).tolist() == bits
 
 
+def test_live_checks_find_the_sentinels_that_screening_finds() -> None:
+    from pc2dae.flight.schema import new_flight
+    from pc2dae.qc import screen
+
+    rng = np.random.default_rng(0)
+    co, no = rng.normal(40, 8, 400), np.round(np.abs(rng.normal(20, 5, 400)))
+    co2 = 420 + rng.normal(0, 2, 400)
+    co[50:70], co[::90], co[200:210] = -999.0, 1e38, 65535.0
+    no[[60, 61, 300]] = [65500, 65535, 65493]
+    co2[0], co2[399] = -32768.0, 32767.0
+    values = np.stack([co, no, co2])
+    time = np.datetime64("2025-10-01T12:00:00") + np.arange(400) * np.timedelta64(1, "s")
+    screened = screen(new_flight(time, dict(zip(SUITE.names, values, strict=True)), SUITE))
+    checks, before = LiveChecks(SUITE), np.full(3, np.nan)
+    for n in range(400):
+        bits = checks(values[:, n], before)
+        absent = bits & MISSING
+        assert absent.tolist() == [int(screened[f"qc_{name}"].values[n]) & MISSING for name in SUITE.names], n
+        before = np.where(absent, np.nan, values[:, n])
+
+
+def test_live_checks_keep_a_plume_and_a_level_near_a_listed_number() -> None:
+    checks, before = LiveChecks(SUITE), np.full(3, np.nan)
+    for value in (100.0, 20_000.0, 50_000.0, 65535.0, 40_000.0):
+        bits = checks(np.array([np.nan, value, -998.0 if value == 100.0 else -999.0]), before)
+        assert bits[1] == bits[2] & MISSING == 0
+
+
+def test_live_checks_begin_with_the_last_value_of_a_restored_stream() -> None:
+    before = np.array([np.nan, 60_000.0, -5.0])
+    assert LiveChecks(SUITE)(np.array([1.0, 65535.0, -9999.0]), before).tolist() == [0, 0, MISSING]
+
+
 def test_the_flags_are_those_of_a_flight() -> None:
     from pc2dae.edge import checks
     from pc2dae.flight import schema

@@ -92,9 +92,42 @@ def test_flat_line_is_a_noisy_channel_gone_dead() -> None:
     np.testing.assert_array_equal(flagged, np.arange(40, 55))
 
 
-def test_quantised_and_constant_channels_may_rest() -> None:
+def test_a_channel_that_never_gives_another_number_is_stuck() -> None:
+    assert (checks.flat_line(np.full(60, 150.0), sigma=0.0) == FLAT_LINE).all()
+    assert (checks.flat_line(np.full(60, 150.0), sigma=NAN) == FLAT_LINE).all()
+    assert not checks.flat_line(np.full(59, 150.0), sigma=0.0).any()  # a short record may just be quiet
+    assert not checks.flat_line(np.zeros(600), sigma=0.0).any()
+    assert not checks.flat_line(np.full(600, 300.0), sigma=0.0, lower_bound=300.0).any()
+    dropouts = np.where(np.arange(600) % 100 == 99, 0.0, 150.0)
+    dropouts[50] = NAN
+    bits = checks.flat_line(dropouts, sigma=0.0)
+    np.testing.assert_array_equal(bits == FLAT_LINE, dropouts == 150.0)
+
+
+def test_a_few_other_numbers_are_a_sign_of_life() -> None:
+    flickering = np.full(600, 150.0)
+    flickering[[100, 333]] = 151.0
+    assert not checks.flat_line(flickering, sigma=0.3).any()
+
+
+def test_a_channel_that_dies_early_is_found_by_the_noise_it_had() -> None:
+    values = np.random.default_rng(2).normal(150, 2, 600)
+    values[100:] = 150.0
+    flagged = np.flatnonzero(checks.flat_line(values, sigma=0.0) & FLAT_LINE)
+    np.testing.assert_array_equal(flagged, np.arange(100, 600))
+    coarse = np.round(values)  # whole numbers may rest between two plumes
+    assert not checks.flat_line(coarse, sigma=0.3).any()
+
+
+def test_only_valid_samples_are_looked_at() -> None:
+    values = np.full(100, 150.0)
+    values[40] = 1e6
+    valid = values < 1e5
+    np.testing.assert_array_equal(checks.flat_line(values, sigma=0.0, valid=valid) == FLAT_LINE, valid)
+
+
+def test_quantised_channels_may_rest() -> None:
     assert not checks.flat_line(np.repeat([3.0, 4.0, 3.0], 50), sigma=0.3).any()
-    assert not checks.flat_line(np.full(100, 7.0), sigma=0.0).any()
     clipped = np.maximum(np.random.default_rng(6).normal(-3.0, 1.0, 300) + 9.0 * (np.arange(300) > 150), 0.0)
     assert not checks.flat_line(clipped, sigma=1.0).any()
 

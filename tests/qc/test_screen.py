@@ -6,9 +6,14 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from pc2dae.flight.schema import (
     BELOW_DETECTION,
+    FLAT_LINE,
     MISSING,
+    NOT_MEASURED,
     OUT_OF_RANGE,
     SATURATED,
     SPIKE,
@@ -139,3 +144,97 @@ def test_a_plume_seen_by_all_channels_is_no_spike() -> None:
 def test_very_short_flights(rows: int) -> None:
     screened = screen(flight_of({"co": np.ones(rows), "co2": np.full(rows, 420.0)}, KOLIBRI))
     assert screened.sizes["time"] == rows
+
+
+def test_sentinels_nobody_named_are_missing_and_the_history_counts_them() -> None:
+    rng = np.random.default_rng(0)
+    co, co2 = rng.normal(1, 0.3, 300), np.round(420 + rng.normal(0, 3, 300))
+    co[10:22], co[60], co[::50] = -999.0, -9999.0, 1e38
+    co2[40:44] = [65493, 65521, 65530, 65535]
+    screened = screen(flight_of({"co": co, "co2": co2}, KOLIBRI))
+    gone = {*range(10, 22), 60, *range(0, 300, 50)}
+    assert set(np.flatnonzero(screened["qc_co"].values & MISSING).tolist()) == gone
+    assert not screened["qc_co"].values[sorted(set(range(300)) - gone)].any()
+    assert np.isnan(screened["co"].values[sorted(gone)]).all()
+    assert np.flatnonzero(screened["qc_co2"].values).tolist() == [40, 41, 42, 43]
+    for line in (
+        "co: 19 samples of -9999, -999, 1e+38 taken as missing (sentinel)",
+        "co2: 1 sample of 65535 taken as missing (sentinel)",
+        "co2: 3 samples of 65493, 65521, 65530 taken as missing (wrapped integer)",
+    ):
+        assert line in screened.attrs["history"]
+    assert screen(screened).attrs["history"].count("taken as missing") == 3
+
+
+def test_a_sentinel_beyond_the_range_is_missing_not_out_of_range() -> None:
+    co = np.random.default_rng(0).normal(1, 0.3, 100)
+    co[[5, 7]] = [65535.0, 600.0]
+    bits = screen(flight_of({"co": co, "co2": np.full(100, 400.0)}, KOLIBRI))["qc_co"].values
+    assert bits[[5, 7]].tolist() == [MISSING, OUT_OF_RANGE]
+
+
+def test_a_stuck_channel_is_flagged_whether_or_not_it_is_slow() -> None:
+    slow = KOLIBRI.model_dump()
+    slow["family"][0]["channel"][1]["native_rate_hz"] = 0.5
+    for suite in (KOLIBRI, Suite.model_validate(slow)):
+        rng = np.random.default_rng(0)
+        screened = screen(flight_of({"co": rng.normal(1, 0.3, 300), "co2": np.full(300, 150.0)}, suite))
+        assert (screened["qc_co2"].values & FLAT_LINE).all()
+        assert not screened["qc_co"].values.any()
+
+
+def test_a_sensor_that_holds_its_value_for_ten_samples_is_not_stuck() -> None:
+    slow = KOLIBRI.model_dump()
+    slow["family"][0]["channel"][1]["native_rate_hz"] = 0.1
+    rng = np.random.default_rng(0)
+    held = np.repeat(420 + rng.normal(0, 3, 60), 10)
+    screened = screen(flight_of({"co": rng.normal(1, 0.3, 600), "co2": held}, Suite.model_validate(slow)))
+    assert not (screened["qc_co2"].values & FLAT_LINE).any()
+
+
+def test_impossible_values_do_not_hide_the_quantisation_of_the_others() -> None:
+    """Many different numbers look like a channel of fine resolution, which may not rest."""
+    co = np.repeat([3.0, 4.0, 3.0, 5.0, 4.0], 60)
+    for junk in (np.full(60, 600.0), np.linspace(600.0, 900.0, 60)):
+        co[:60] = junk
+        bits = screen(flight_of({"co": co, "co2": np.linspace(400.0, 401.0, 300)}, KOLIBRI))["qc_co"].values
+        assert (bits[:60] == OUT_OF_RANGE).all()
+        assert not bits[60:].any()
+
+
+JUNK = st.one_of(
+    st.just(np.nan), st.just(np.inf), st.just(-9999.0), st.just(1e38), st.floats(501.0, 1e19), st.floats(-1e19, -6.0)
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    kind=st.sampled_from(["noisy", "quantised", "held", "stuck"]),
+    places=st.lists(st.integers(0, 239), min_size=1, max_size=60, unique=True),
+    junk=st.lists(JUNK, min_size=2, max_size=12),
+)
+def test_what_lies_under_a_flag_changes_no_other_flag(kind: str, places: list[int], junk: list[float]) -> None:
+    """Missing and impossible values are exchanged for others; every other sample keeps its flags."""
+    table = KOLIBRI.model_dump()
+    table["family"][0]["channel"][0]["valid_min"] = -5.0
+    suite = Suite.model_validate(table)
+    rng = np.random.default_rng(1)
+    noisy = 40 + rng.normal(0, 2, 240) + 300 * np.exp(-0.5 * ((np.arange(240) - 120) / 5) ** 2)
+    noisy[200] = 250.0  # a spike
+    co = {
+        "noisy": noisy,
+        "quantised": np.round(noisy),
+        "held": np.repeat(noisy[::4], 4),
+        "stuck": np.full(240, 150.0),
+    }[kind]
+    co2 = 420 + rng.normal(0, 1, 240)
+    others = np.setdiff1d(np.arange(240), places)
+    flags = []
+    for values in (junk[0], junk):
+        dirty = co.copy()
+        dirty[places] = np.resize(values, len(places))
+        screened = screen(flight_of({"co": dirty, "co2": co2}, suite))
+        assert (screened["qc_co"].values[places] & NOT_MEASURED != 0).all()
+        flags.append((screened["qc_co"].values[others], screened["qc_co2"].values))
+    for one, other in zip(*flags, strict=True):
+        np.testing.assert_array_equal(one, other)

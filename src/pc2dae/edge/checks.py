@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pc2dae.emit import Array
+from pc2dae.sentinels import Extent, is_listed, is_wrapped
 from pc2dae.suite import Suite
 
 # The bits of `flight.schema.FLAGS` that matter here; a test holds the two together (this room has no xarray).
@@ -16,7 +17,12 @@ Bits = NDArray[np.int32]
 
 
 class LiveChecks:
-    """Flags of a sample nobody has screened: missing, stale, out of range, saturated, below detection."""
+    """Flags of a sample nobody has screened: missing, stale, out of range, saturated, below detection.
+
+    Sentinels are judged against the values before them, where `qc.screen` has those of the whole flight: a channel's
+    first sample is one if it is listed, and wrapped integers show after 30 samples. A stuck channel is not flagged: at
+    its first samples nobody can know.
+    """
 
     def __init__(self, suite: Suite) -> None:
         channels = suite.channels
@@ -24,16 +30,25 @@ class LiveChecks:
         self.low = _column([c.valid_min for c in channels], -np.inf)
         self.high = _column([c.valid_max for c in channels], np.inf)
         self.detection = _column([c.detection_limit for c in channels], -np.inf)
+        self.ordinary = Extent.empty(len(channels))
         self.is_slow = np.array([c.native_rate_hz is not None and c.native_rate_hz < suite.rate_hz for c in channels])
 
     def __call__(self, values: Array, before: Array) -> Bits:
         """Bits of `values` (channel); `before` holds each channel's last value: a slow sensor's repeat is stale."""
+        self._learn(before, self.ordinary.count == 0)  # a restored stream has forgotten all but this
         absent = ~np.isfinite(values) | np.isin(values, self.missing)
+        absent |= is_listed(values, self.ordinary) | is_wrapped(values, self.ordinary)
         bits = np.where((values < self.low) | (values > self.high), OUT_OF_RANGE, 0)
         bits |= np.where(values == self.high, SATURATED, 0)
         bits |= np.where(values < self.detection, BELOW_DETECTION, 0)
         bits |= np.where(self.is_slow & (values == before), STALE, 0)
+        self._learn(values, ~absent)
         return np.where(absent, MISSING, bits).astype(np.int32)
+
+    def _learn(self, values: Array, where: NDArray[np.bool_]) -> None:
+        """Extend what is ordinary by values that are possible."""
+        possible = np.isfinite(values) & (values >= self.low) & (values <= self.high)
+        self.ordinary = self.ordinary.extended(values, where & possible)
 
 
 def _column(limits: list[float | None], otherwise: float) -> Array:

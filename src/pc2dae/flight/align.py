@@ -19,12 +19,14 @@ from pc2dae.errors import FlightError
 from pc2dae.flight.plausible import check_units, mended
 from pc2dae.flight.schema import INTERPOLATED, STALE, new_flight
 from pc2dae.flight.stream import Array, Stream
+from pc2dae.sentinels import describe, find_sentinels
 from pc2dae.suite import ENVIRONMENT, MOTION, Suite
 
 MAX_NUMBERS = 60_000_000  # cells × variables of a flight
 SLACK_S = 15.0  # wrong clocks let a record stick out by so much beyond the one on GPS time
 FILL_S = 3.0  # gaps up to here may be bridged, and are flagged
 EARLY = 0.05  # a sample so little (in cells) before its cell belongs to it
+_ELECTRICAL = frozenset({"V", "mV", "A", "nA"})  # what a gas channel is computed from later
 Index = NDArray[np.int64]
 
 
@@ -68,7 +70,12 @@ def align(streams: Sequence[Stream], suite: Suite, *, flight_id: str = "flight")
         is_stale = stale_rows(stream)
         names = _names(stream, suite)
         for column, name in names.items():
-            mean, has_fresh = _means(cells, stream.columns[column], is_stale, count)
+            logged = stream.columns[column]
+            if name in suite.names or stream.units.get(column) in _ELECTRICAL:
+                limits = (suite[name].valid_min, suite[name].valid_max) if name in suite.names else (None, None)
+                logged, lines = _without_sentinels(logged, *limits)  # before a mean can hide them
+                repairs += [f"{name}: {line}" for line in lines]
+            mean, has_fresh = _means(cells, logged, is_stale, count)
             if name in suite.names:
                 check_units(suite[name], mean, source=stream.source)
                 stale = np.isfinite(mean) & ~has_fresh
@@ -110,6 +117,13 @@ def align(streams: Sequence[Stream], suite: Suite, *, flight_id: str = "flight")
     sheets = {stream.key: stream.calibration for stream in ordered if stream.calibration is not None}
     flight.attrs["calibration"] = json.dumps(sheets)
     return _with_rows(flight, streams, placed), placed
+
+
+def _without_sentinels(values: Array, valid_min: float | None, valid_max: float | None) -> tuple[Array, list[str]]:
+    """A column with NaN for its sentinels, and a line for each kind."""
+    low, high = -np.inf if valid_min is None else valid_min, np.inf if valid_max is None else valid_max
+    found = find_sentinels(values, (values >= low) & (values <= high))
+    return (np.where(found, np.nan, values), describe(values[found])) if found.any() else (values, [])
 
 
 def _names(stream: Stream, suite: Suite) -> dict[str, str]:

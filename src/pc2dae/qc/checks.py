@@ -21,10 +21,14 @@ from pc2dae.flight.schema import (
     TAPE_ADVANCE,
     THERMAL_TRANSIENT,
 )
+from pc2dae.noise import noise_level
 from pc2dae.qc.flags import Bits, marked
 
 Array = NDArray[np.floating[Any]]
 Mask = NDArray[np.bool_]
+
+_STUCK = 60  # samples of one single number from which a channel counts as stuck; shorter records may just be quiet
+_FINE = 100.0  # noise in resolutions: in fine numbers like these no rest is chance
 
 
 def missing(values: Array, sentinels: Sequence[float] = ()) -> Bits:
@@ -77,17 +81,27 @@ def stale(
     return marked(same, STALE)
 
 
-def flat_line(values: Array, *, sigma: float, lower_bound: float = 0.0, samples: int = 10) -> Bits:
-    """A noisy channel that gives the same number `samples` times in a row: the sensor or its wire has died.
+def flat_line(
+    values: Array, *, sigma: float, lower_bound: float = 0.0, samples: int = 10, valid: Mask | None = None
+) -> Bits:
+    """The same number `samples` times in a row where noise would not allow it: the sensor or its wire has died.
 
-    A channel whose noise does not reach its quantisation may rest for long and is never flagged, nor are zeros and
-    values at the bound: many instruments cut there in clean air.
+    That is so in a channel whose noise is well above its quantisation, and in a channel of `_STUCK` samples and more
+    that never gives another number. A channel whose noise does not reach its quantisation may rest for long and is not
+    flagged, nor are zeros and values at the bound: many instruments cut there in clean air. Only `valid` samples count.
     """
-    if not np.isfinite(sigma) or sigma <= 2.0 * _step(values):
-        return marked(np.zeros(len(values), bool), FLAT_LINE)
-    run = np.cumsum(~_repeats(values))
-    length = np.bincount(run)[run]
-    return marked((length >= samples) & (values != 0) & (values != lower_bound), FLAT_LINE)
+    index = np.flatnonzero(np.isfinite(values) if valid is None else valid & np.isfinite(values))
+    x = values[index]
+    is_cut = (x == 0) | (x == lower_bound)
+    flagged = np.zeros(len(values), dtype=bool)
+    run = np.cumsum(~_repeats(x))
+    is_long = (np.bincount(run)[run] if len(x) else run) >= samples
+    alive = x[~is_cut]
+    if len(alive) >= _STUCK and np.all(alive == alive[0]):
+        flagged[index[~is_cut]] = True
+    elif _is_noisy(x, index, is_long, sigma):
+        flagged[index[is_long & ~is_cut]] = True
+    return marked(flagged, FLAT_LINE)
 
 
 def thermal_transient(
@@ -141,6 +155,18 @@ def _repeats(values: Array) -> Mask:
     same = np.zeros(len(values), dtype=bool)
     same[1:] = values[1:] == values[:-1]
     return same
+
+
+def _is_noisy(x: Array, index: NDArray[np.intp], is_long: Mask, sigma: float) -> bool:
+    """Whether the noise forbids long runs: `sigma` of all samples, or that between the runs where they are the most."""
+    if np.isfinite(sigma) and sigma > 2.0 * _step(x):
+        return True
+    if np.count_nonzero(~is_long) < _STUCK:
+        return False
+    grid = np.full(index[-1] + 1, np.nan)
+    grid[index] = np.where(is_long, np.nan, x)
+    between = float(noise_level(grid[None], np.isfinite(grid)[None]).sigma[0])
+    return bool(between > _FINE * np.diff(np.unique(x)).min())
 
 
 def _place_in_run(same: Mask) -> NDArray[np.intp]:

@@ -1,11 +1,14 @@
-"""Screening: every check on every channel, thresholds from the suite, flags into the flight; no value is changed."""
+"""Screening: every check on every channel, thresholds from the suite, flags into the flight.
+
+No value is changed but a sentinel, which becomes NaN; the history says how many of which. What lies under the flag of
+a missing or impossible value tells nothing about any other sample.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
 from pc2dae.flight.schema import (
     BELOW_BOUND,
@@ -26,6 +29,7 @@ from pc2dae.qc import checks
 from pc2dae.qc.checks import Array, Mask
 from pc2dae.qc.flags import Bits, marked
 from pc2dae.qc.spikes import moves, spike
+from pc2dae.sentinels import describe, find_sentinels
 from pc2dae.suite import ENVIRONMENT, MOTION, Channel, Suite
 
 _MA200_STARTING, _MA200_SATURATED = 2, 16  # bits of its status word
@@ -41,10 +45,14 @@ def screen(flight: xr.Dataset) -> xr.Dataset:
     itself: missing, range, spike, saturation, detection and bound are judged afresh.
     """
     suite = check_flight(flight)
+    flight = _without_sentinels(flight, suite)
     bits = {channel.name: _before_noise(flight, suite, channel) for channel in suite.channels}
     values = np.array([flight[name].values for name in suite.names], dtype=np.float64)
-    valid = np.array([(bits[name] & NOT_MEASURED) == 0 for name in suite.names])
-    sigma = noise_level(values, valid).sigma
+    sigma = noise_level(values, _measured(bits, suite)).sigma
+    for row, channel in enumerate(suite.channels):
+        bits[channel.name] |= _flat_line(values[row], bits[channel.name], channel, suite.rate_hz, float(sigma[row]))
+    valid = _measured(bits, suite)
+    sigma = noise_level(values, valid).sigma  # again: a dead stretch has no noise
     moving = np.array([moves(v, ok, sigma=s) for v, ok, s in zip(values, valid, sigma, strict=True)])
     for row, channel in enumerate(suite.channels):
         others = [i for i, c in enumerate(suite.channels) if _instrument(suite, c) != _instrument(suite, channel)]
@@ -58,29 +66,46 @@ def screen(flight: xr.Dataset) -> xr.Dataset:
         )
     judged: dict[str, xr.Variable] = {}  # put in all at once: xarray copies its list of variables each time
     for channel in suite.channels:
-        judged |= _without(flight, channel.name, suite.missing)
         qc = f"qc_{channel.name}"
         judged[qc] = xr.Variable("time", _inherited(bits, channel), dict(flight[qc].attrs))
     for name in (*ENVIRONMENT, *MOTION):
         if name in flight:
-            judged |= _without(flight, name, (*suite.missing, _NO_AIR))
+            found = np.isin(flight[name].values, (*suite.missing, _NO_AIR))
+            judged |= {name: flight[name].where(~found).variable} if found.any() else {}
     level = max(flight.attrs.get("level", "raw"), "screened", key=LEVELS.index)
     return add_history(flight.assign(judged), "screened: flags of all checks", level=level)
 
 
-def _without(flight: xr.Dataset, name: str, sentinels: Sequence[float]) -> dict[str, xr.Variable]:
-    """The variable without its sentinels, if it has any."""
-    found = np.isin(flight[name].values, sentinels)
-    return {name: flight[name].where(~found).variable} if found.any() else {}
+def _measured(bits: dict[str, Bits], suite: Suite) -> NDArray[np.bool_]:
+    return np.array([(bits[name] & NOT_MEASURED) == 0 for name in suite.names])
+
+
+def _without_sentinels(flight: xr.Dataset, suite: Suite) -> xr.Dataset:
+    """The flight with NaN for the sentinels of its channels, those the suite names and those that show."""
+    cleared: dict[str, xr.Variable] = {}
+    lines = []
+    for channel in suite.channels:
+        values = flight[channel.name].values
+        named = np.isin(values, suite.missing)
+        impossible = checks.out_of_range(values, valid_min=channel.valid_min, valid_max=channel.valid_max) != 0
+        found = named | find_sentinels(values, ~(named | impossible))
+        if found.any():
+            cleared[channel.name] = flight[channel.name].where(~found).variable
+            lines += [f"{channel.name}: {what}" for what in describe(values[found])]
+    flight = flight.assign(cleared)
+    for line in lines:
+        flight = add_history(flight, line)
+    return flight
 
 
 def _before_noise(flight: xr.Dataset, suite: Suite, channel: Channel) -> Bits:
     """Flags that need no noise level: they decide which samples the noise may be read from."""
-    values = flight[channel.name].values
+    logged = flight[channel.name].values
     judged_afresh = MISSING | OUT_OF_RANGE | SPIKE | SATURATED | BELOW_DETECTION | BELOW_BOUND
     bits: Bits = flight[f"qc_{channel.name}"].values & ~np.int32(judged_afresh)
-    bits = bits | checks.missing(values, suite.missing)
-    bits |= checks.out_of_range(values, valid_min=channel.valid_min, valid_max=channel.valid_max)
+    bits = bits | checks.missing(logged)
+    bits |= checks.out_of_range(logged, valid_min=channel.valid_min, valid_max=channel.valid_max)
+    values = np.where(bits & (MISSING | OUT_OF_RANGE), np.nan, logged)
     bits |= checks.saturated(values, valid_max=channel.valid_max)
     bits |= checks.below_detection(values, detection_limit=channel.detection_limit)
     bits |= checks.stale(
@@ -89,15 +114,18 @@ def _before_noise(flight: xr.Dataset, suite: Suite, channel: Channel) -> Bits:
         native_rate_hz=channel.native_rate_hz,
         companions=_companions(flight, suite, channel),
     )
-    bits |= _by_instrument(flight, suite, channel)
-    missing = (bits & MISSING) != 0
-    # What is not there is neither low nor old.
-    return np.where(missing, bits & ~np.int32(BELOW_DETECTION | STALE | OUT_OF_RANGE), bits).astype(np.int32)
+    return bits | _by_instrument(flight, suite, channel, values)
+
+
+def _flat_line(values: Array, bits: Bits, channel: Channel, rate_hz: float, sigma: float) -> Bits:
+    """Repeats count here, stale or not: a slow sensor's as many times as its value is held."""
+    valid = (bits & np.int32(NOT_MEASURED & ~STALE)) == 0
+    held = max(round(rate_hz / channel.native_rate_hz), 1) if channel.native_rate_hz is not None else 1
+    return checks.flat_line(values, sigma=sigma, lower_bound=channel.lower_bound, samples=10 * held, valid=valid)
 
 
 def _with_noise(values: Array, valid: Mask, channel: Channel, rate_hz: float, sigma: float, accompanied: Mask) -> Bits:
-    bits = checks.flat_line(values, sigma=sigma, lower_bound=channel.lower_bound)
-    bits |= spike(
+    bits = spike(
         values,
         valid,
         sigma=sigma,
@@ -109,9 +137,8 @@ def _with_noise(values: Array, valid: Mask, channel: Channel, rate_hz: float, si
     return bits | checks.below_bound(values, valid, sigma=sigma, lower_bound=channel.lower_bound, rate_hz=rate_hz)
 
 
-def _by_instrument(flight: xr.Dataset, suite: Suite, channel: Channel) -> Bits:
-    """What an instrument's further columns say about its channel."""
-    values = flight[channel.name].values
+def _by_instrument(flight: xr.Dataset, suite: Suite, channel: Channel, values: Array) -> Bits:
+    """What an instrument's further columns say about its channel, whose possible `values` are given."""
     bits = np.zeros(len(values), dtype=np.int32)
     instrument, column = _instrument(suite, channel), suite.sources.get(channel.name, "").partition(".")[2]
 

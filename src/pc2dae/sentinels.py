@@ -1,0 +1,125 @@
+"""Numbers that loggers write where nothing was measured, recognised without a suite that names them (numpy only).
+
+Three kinds: any |x| ≥ 1e20; a listed number that stands apart from the other values of its channel; and negative
+readings of a 16-bit register that was read as unsigned. In doubt a value is kept: a plume that passes through 65535
+has other values near it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Values = NDArray[np.floating[Any]]
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+HUGE = 1e20  # no unit of this field reaches it; the fill values of netCDF (9.97e36) and GRIB (1e20) do
+LISTED = (
+    -9999.0,  # ICARTT, AmeriFlux and most loggers
+    -9999.9,
+    -999.0,
+    -999.9,
+    -999.99,
+    -99.99,
+    -99999.0,
+    65535.0,  # largest and smallest integers of 16 and 32 bits, signed and unsigned
+    32767.0,
+    -32768.0,
+    2147483647.0,
+    -2147483648.0,
+    4294967295.0,
+    2147483.647,  # the 32-bit integer in thousandths: CO of a GreenBox payload
+)
+_LISTED = np.unique(np.array([*LISTED, *np.float32(LISTED)], np.float64))  # a logger may have stored it in 32 bits
+_TWICE = 2.0  # a listed number is at least so many times as far from zero as the other values on its side of zero
+_RANGES = 10.0  # or it is so many times their range away from them,
+_SHARE = 0.1  # and this share of its own size,
+_ENOUGH = 30  # where that many values show the range
+_WRAPPED = (64536.0, 65535.0)  # −1000 … −1 read as unsigned 16 bits
+_WRAPPED_TIMES = 4.0  # wrapped values are this many times the other values: listed by a range, so asked for more
+
+
+@dataclass(frozen=True)
+class Extent:
+    """The ordinary values of channels so far: each array (channel), or scalars of one channel."""
+
+    low: Array
+    high: Array
+    count: NDArray[np.int64]
+    is_whole: Mask  # all of them are integers
+
+    @classmethod
+    def empty(cls, channels: int) -> Extent:
+        """Nothing seen yet."""
+        shape = (channels,)
+        return cls(np.full(shape, np.inf), np.full(shape, -np.inf), np.zeros(shape, np.int64), np.ones(shape, bool))
+
+    def extended(self, values: Array, ordinary: Mask) -> Extent:
+        """With one more value of each channel, where `ordinary`."""
+        return Extent(
+            np.where(ordinary, np.minimum(self.low, values), self.low),
+            np.where(ordinary, np.maximum(self.high, values), self.high),
+            self.count + ordinary,
+            self.is_whole & (~ordinary | (values == np.round(values))),
+        )
+
+
+def find_sentinels(values: Values, usable: Mask | None = None) -> Mask:
+    """Which values of one whole channel, (time,), are sentinels; only `usable` ones tell what is ordinary.
+
+    >>> find_sentinels(np.array([401.0, -9999.0, 402.0, 65535.0, 1e38]))
+    array([False,  True, False,  True,  True])
+    >>> find_sentinels(np.array([60000.0, 65535.0, 61000.0]))
+    array([False, False, False])
+    """
+    x = np.asarray(values, np.float64)
+    ordinary = np.isfinite(x) & (np.abs(x) < HUGE) & ~np.isin(x, _LISTED)
+    if usable is not None:
+        ordinary &= usable
+    wrapped = is_wrapped(x, _extent(x[ordinary & ~_looks_wrapped(x)]))
+    return np.asarray(wrapped | is_listed(x, _extent(x[ordinary & ~wrapped])))
+
+
+def is_listed(values: Array, others: Extent) -> Mask:
+    """Huge values, and listed ones that stand apart from the `others` of their channel."""
+    finite = np.isfinite(values)
+    x = np.where(finite, values, 0.0)
+    negative, positive = np.minimum(others.low, 0.0), np.maximum(others.high, 0.0)
+    apart = np.where(x < 0, x <= _TWICE * negative, x >= _TWICE * positive)
+    beyond = np.maximum(others.low - x, x - others.high)
+    far = (beyond > _RANGES * (others.high - others.low)) & (beyond > _SHARE * np.abs(x))
+    apart |= far & (others.count >= _ENOUGH)
+    return np.asarray(finite & ((np.abs(x) >= HUGE) | np.isin(x, _LISTED) & apart))
+
+
+def is_wrapped(values: Array, others: Extent) -> Mask:
+    """Integers just below 2¹⁶ in a channel of small integers that never went below zero."""
+    unsigned = others.is_whole & (others.low >= 0) & (others.count >= _ENOUGH)
+    return np.asarray(_looks_wrapped(values) & unsigned & (values >= _WRAPPED_TIMES * others.high))
+
+
+def describe(values: Values) -> list[str]:
+    """What was found, in words: "12 samples of -9999 taken as missing (sentinel)"."""
+    x = np.asarray(values, np.float64)
+    wrapped = _looks_wrapped(x) & ~np.isin(x, _LISTED)
+    kinds = ((x[~wrapped], "sentinel"), (x[wrapped], "wrapped integer"))
+    return [f"{_counted(found)} taken as missing ({kind})" for found, kind in kinds if len(found)]
+
+
+def _counted(values: Array) -> str:
+    distinct = [f"{value:.12g}" for value in np.unique(values)]
+    numbers = ", ".join(distinct) if len(distinct) <= 3 else f"{distinct[0]} to {distinct[-1]}"
+    return f"{len(values):,} sample{'' if len(values) == 1 else 's'} of {numbers}"
+
+
+def _looks_wrapped(values: Array) -> Mask:
+    return np.asarray((values >= _WRAPPED[0]) & (values <= _WRAPPED[1]) & (values == np.round(values)))
+
+
+def _extent(values: Array) -> Extent:
+    low, high = (values.min(), values.max()) if len(values) else (np.inf, -np.inf)
+    return Extent(np.array(low), np.array(high), np.array(len(values)), np.array(np.all(values == np.round(values))))
