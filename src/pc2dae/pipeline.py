@@ -10,6 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import xarray as xr
 
 from pc2dae.emit import Denoiser
@@ -19,7 +20,7 @@ from pc2dae.flight.schema import LEVELS, add_history, check_flight, suite_of
 from pc2dae.flight.stream import Stream
 from pc2dae.models import Progress, load_model
 from pc2dae.noise import noise_level
-from pc2dae.suite import Suite, load_suite
+from pc2dae.suite import Channel, Suite, load_suite
 from pc2dae.windows.arrays import arrays_of, blend, with_estimate
 
 if TYPE_CHECKING:
@@ -83,11 +84,12 @@ def ingest(
     intake = Intake(payload.name, sources_of(aligned, clocks, placed), ignored)
     for line in intake.mended():
         flight = add_history(flight, line)
+    logged = flight
     flight = screen(compensate(screen(flight)))
     delays = response_delays(flight)
     for name, delay in delays.items():
         flight[name].attrs["response_delay_s"] = delay
-    return flight, replace(intake, notes=_notes(flight), response_delay_s=delays)
+    return flight, replace(intake, notes=(*_notes(flight), *sentinel_lines(logged, flight)), response_delay_s=delays)
 
 
 def prepare(flight: xr.Dataset) -> xr.Dataset:
@@ -118,8 +120,10 @@ def denoise(
     `model` is a shipped name (default `adaptive`, live `adaptive-short`), a checkpoint folder, an ONNX file, a filter's
     name or a denoiser; `suite` overrules the flight's own; `strength` blends from 0 (raw, bounded) to 1; profile `live`
     is what a stream gives. Families are denoised or left raw as the quality step judges them; `keep` and `exclude`
-    overrule it.
+    overrule it. A channel without a usable sample becomes NaN.
     """
+    from pc2dae.qc import without_observation
+
     if not 0.0 <= strength <= 1.0:
         raise ModelError(f"strength {strength:g} is not between 0 and 1", hint="1 is the model's answer, 0 is raw")
     if profile not in PROFILES:
@@ -135,12 +139,14 @@ def denoise(
     else:
         denoiser = chosen_model
     ready = prepare(flight)
-    believed, left_raw = choose_families(ready, denoiser, keep=keep, exclude=exclude)
+    believed, unusable, left_raw = choose_families(ready, denoiser, keep=keep, exclude=exclude)
     values, environment, valid = arrays_of(ready, believed)
     estimate = denoiser.prepare(ready, believed)(values, environment, valid)
     noise = noise_level(values, valid)
     blended = blend(estimate, values, valid, noise=noise.sigma[:, None], strength=strength)
-    clean = with_estimate(ready, believed, blended, noise)
+    clean = with_estimate(ready, believed, blended, noise, unusable=unusable)
+    empty = without_observation(ready, [*believed.names, *(channel.name for channel in unusable)])
+    left_raw += [f"{name} (no usable sample: {why})" for name, why in empty.items()]
     clean.attrs |= {
         "pc2dae_model": denoiser.name,
         "pc2dae_model_sha256": getattr(denoiser, "sha256", "") or "none",
@@ -153,8 +159,8 @@ def denoise(
 
 def choose_families(
     flight: xr.Dataset, denoiser: Denoiser, *, keep: Sequence[str] = (), exclude: Sequence[str] = ()
-) -> tuple[Suite, list[str]]:
-    """The channels to denoise, and a line for each family left as it is: not believed, or unknown to the model."""
+) -> tuple[Suite, list[Channel], list[str]]:
+    """The channels to denoise, those whose every logged value is unusable, and a line for each family left as it is."""
     from pc2dae.edge.runtime import matching
     from pc2dae.qc import judge_families
 
@@ -166,13 +172,28 @@ def choose_families(
     if not believed:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in excluded.items())
         raise FlightError(f"no family of this flight can be believed ({reasons})", hint="run `pc2dae inspect`")
+    logged = {f.name for f in suite.family if any(np.isfinite(flight[c.name].values).any() for c in f.channel)}
+    unmeasured = {v.family for v in verdicts if v.figures.get("observed") == 0} - set(exclude)
+    unusable = [n for n in excluded if n in unmeasured & logged]
     chosen = suite.only(believed)
     trained: Suite | None = getattr(denoiser, "suite", None)
     if trained is not None:
         chosen = matching(chosen, trained, model=denoiser.name)
         known = {family.name for family in chosen.family}
         excluded |= {name: f"'{denoiser.name}' was not trained for it" for name in believed if name not in known}
-    return chosen, [f"{name} ({reason})" for name, reason in excluded.items()]
+    channels = {family.name: family.channel for family in suite.family}
+    left_raw = [
+        f"{', '.join(channel.name for channel in channels[name])} ({reason})"
+        for name, reason in excluded.items()
+        if name not in unusable
+    ]
+    return chosen, [channel for name in unusable for channel in channels[name]], left_raw
+
+
+def sentinel_lines(before: xr.Dataset, after: xr.Dataset) -> list[str]:
+    """What the history says since `before` about values taken as missing."""
+    old, new = (str(flight.attrs.get("history", "")).splitlines() for flight in (before, after))
+    return [line.partition(" pc2dae: ")[2] for line in new[len(old) :] if "taken as missing (" in line]
 
 
 def evaluate(

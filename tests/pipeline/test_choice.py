@@ -42,7 +42,7 @@ def test_a_family_excluded_by_request_stays_raw(flight) -> None:
     clean = pc2dae.denoise(flight, model="ma5", exclude=["pm"])
     assert "pm25_raw" not in clean
     assert np.array_equal(clean["pm25"], flight["pm25"])
-    assert clean.attrs["pc2dae_left_raw"] == "pm (excluded by request)"
+    assert clean.attrs["pc2dae_left_raw"] == "pm25 (excluded by request)"
 
 
 def test_an_unknown_family_is_named(flight) -> None:

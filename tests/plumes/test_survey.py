@@ -1,11 +1,12 @@
 import numpy as np
 import pytest
 
-from pc2dae.flight.schema import new_flight
+from pc2dae.errors import FlightError
+from pc2dae.flight.schema import OUT_OF_RANGE, new_flight
 from pc2dae.plumes import survey
 from pc2dae.plumes.species import sensors, species_of
 from pc2dae.plumes.survey import channel_signals, encounter_intervals, species_signals, without_slope
-from pc2dae.suite import Suite, load_suite
+from pc2dae.suite import Suite, load_suite, parse_suite
 
 KITE = load_suite("black-kite").only(["bc", "gas", "co2"])
 T = np.arange(1500.0)
@@ -145,6 +146,91 @@ def test_a_flight_without_smoke_has_no_ratio() -> None:
     for name in KITE.names:
         quiet[name] = ("time", 400 + np.random.default_rng(1).normal(0, 1, len(T)), quiet[name].attrs)
     assert survey(quiet).ratios.empty
+
+
+SMALL = """
+name = "small"
+[[family]]
+name = "gas"
+[[family.channel]]
+name = "co"
+units = "{co}"
+valid_min = -5.0
+[[family.channel]]
+name = "co2"
+units = "ppm"
+"""
+
+
+def small(co, co2, *, units: str = "ppm", qc_co: int = 0):
+    suite = parse_suite(SMALL.format(co=units), where="test")
+    time = START + np.arange(len(T)) * np.timedelta64(1, "s")
+    flags = {"co": np.full(len(T), qc_co)}
+    return new_flight(time, {"co": co, "co2": co2}, suite, flags=flags, level="compensated")
+
+
+def test_constant_channels_have_no_encounter_and_so_no_ratio() -> None:
+    rounding = 150.0 * (1 + 1e-15 * np.random.default_rng(0).normal(size=len(T)))
+    for co in (np.full(len(T), 150.0), rounding):
+        found = survey(small(co, np.full(len(T), 400.1)))
+        assert found.encounters.empty
+        assert found.begun.empty
+        assert found.ratios.empty
+        assert found.intervals == ()
+
+
+def test_a_channel_without_a_usable_sample_has_no_encounter() -> None:
+    rng = np.random.default_rng(0)
+    impossible = -1e6 + 1e5 * SMOKE
+    found = survey(small(impossible, 400 + 80 * SMOKE + rng.normal(0, 1, len(T)), qc_co=OUT_OF_RANGE))
+    assert set(found.encounters.channel) == {"co2"}
+    assert found.ratios.empty
+    assert len(found.intervals) == 3  # of CO₂, in place of CO
+    assert np.isfinite(found.encounters.snr).all()
+    with pytest.raises(FlightError, match="no channel of the flight holds a usable observation"):
+        survey(small(impossible, np.full(len(T), np.nan), qc_co=OUT_OF_RANGE))
+
+
+def test_where_no_noise_is_known_neither_is_an_uncertainty() -> None:
+    few = small(np.full(len(T), np.nan), 400 + 80 * SMOKE + np.random.default_rng(0).normal(0, 1, len(T)))
+    few["co"][[0, 700, 710, 1499]] = [1.0, 1.0, 9.0, 1.0]  # four samples
+    few["qc_co"][[0, 700, 710, 1499]] = 0
+    rows = survey(few).encounters.set_index("channel")
+    assert np.isnan(rows.loc["co"].snr)
+    assert not np.isinf(rows[["snr", "excess_sigma"]].to_numpy(float)).any()
+    assert not (rows.excess_sigma == 0).any()
+
+
+@pytest.mark.parametrize(("units", "ratios"), [("ppm", {"co/co2", "mce"}), ("mV", set()), ("mg m-3", set())])
+def test_ratios_are_between_units_that_can_be_compared(units: str, ratios: set[str]) -> None:
+    rng = np.random.default_rng(0)
+    smoky = small(1 + 5 * SMOKE + rng.normal(0, 0.1, len(T)), 400 + 80 * SMOKE + rng.normal(0, 1, len(T)), units=units)
+    found = survey(smoky)
+    assert set(found.ratios.ratio) == ratios
+    assert len(found.intervals) == 3
+
+
+def test_no_ratio_to_what_did_not_rise() -> None:
+    rng = np.random.default_rng(0)
+    found = survey(small(1 + 5 * SMOKE + rng.normal(0, 0.1, len(T)), 400 + rng.normal(0, 1, len(T))))
+    assert len(found.intervals) == 3
+    assert found.ratios.empty
+
+
+def test_sensors_of_one_species_are_averaged_in_one_unit() -> None:
+    suite = parse_suite(
+        'name="s"\n[[family]]\nname="bc"\n[[family.channel]]\nname="bc_1"\nunits="ng m-3"\n'
+        '[[family.channel]]\nname="bc_2"\nunits="ug m-3"\n[[family.channel]]\nname="bc_3"\nunits="mV"\n',
+        where="test",
+    )
+    rng = np.random.default_rng(0)
+    values = {n: k * (300 + 20_000 * SMOKE + rng.normal(0, 50, len(T))) for n, k in
+              (("bc_1", 1.0), ("bc_2", 1e-3), ("bc_3", 0.02))}  # fmt: skip
+    time = START + np.arange(len(T)) * np.timedelta64(1, "s")
+    signal = species_signals(channel_signals(new_flight(time, values, suite), suite), suite)["bc"]
+    assert signal.units == "ng m-3"
+    assert signal.excess.max() == pytest.approx(20_000, rel=0.02)
+    assert signal.sigma == pytest.approx(50 / np.sqrt(2), rel=0.1)
 
 
 @pytest.mark.slow

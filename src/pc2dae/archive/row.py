@@ -57,7 +57,7 @@ def _scores(clean: xr.Dataset, suite: Suite) -> dict[str, float | None]:
 def _plumes(clean: xr.Dataset) -> dict[str, int | float | None]:
     """How many encounters with smoke, and the whole flight's ratios by integrals, one sigma beside each."""
     found = survey(clean)
-    told: dict[str, int | float | None] = {"plumes": max(int(found.ratios["scope"].nunique()) - 1, 0)}
+    told: dict[str, int | float | None] = {"plumes": len(found.intervals)}
     rows = found.ratios[(found.ratios["scope"] == "flight") & (found.ratios["method"] == "integral")]
     values: dict[str, Any] = {str(r["ratio"]).replace("/", "_"): r for r in rows.to_dict("records")}
     for name in RATIO_COLUMNS:

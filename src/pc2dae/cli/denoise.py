@@ -46,6 +46,7 @@ def denoise(
 
     import pc2dae
     from pc2dae.flight.store import check_target, write_flight
+    from pc2dae.pipeline import sentinel_lines
     from pc2dae.suite import load_suite
 
     targets = _targets(inputs, out)
@@ -63,6 +64,8 @@ def denoise(
             )
         seconds = time.perf_counter() - begun
         write_flight(clean, target)
+        for line in sentinel_lines(flight, clean):
+            typer.echo(line)
         _tell(clean, source, target, seconds)
     described = again(suite=suite) if targets[0].suffix.lower() == ".csv" else ""  # a CSV does not hold its suite
     typer.echo(f"next: pc2dae report {targets[0]}{described} -o report.html")
@@ -105,10 +108,12 @@ def _tell(clean: xr.Dataset, source: Path, target: Path, seconds: float) -> None
     import numpy as np
 
     from pc2dae.flight.schema import suite_of
-    from pc2dae.qc import has_low_zero
+    from pc2dae.qc import has_low_zero, without_observation
 
     suite = suite_of(clean)
-    names = [name for name in suite.names if f"{name}_raw" in clean]
+    replaced = [name for name in suite.names if f"{name}_raw" in clean]
+    empty = without_observation(clean, replaced)
+    names = [name for name in replaced if name not in empty]
     shares = []
     for suffix in ("_raw", ""):
         columns = [(clean[f"{name}{suffix}"].values, suite[name].lower_bound) for name in names]
@@ -122,5 +127,8 @@ def _tell(clean: xr.Dataset, source: Path, target: Path, seconds: float) -> None
     typer.echo(f"below the bound: {shares[0]:.1f} % of values before, {shares[1]:.1f} % after")
     if low := [name for name in names if has_low_zero(clean[f"qc_{name}"].values)]:
         typer.echo(f"zero below the bound: {', '.join(low)}; clean air stands at the bound, look at <name>_unbounded")
-    left = clean.attrs["pc2dae_left_raw"]
-    typer.echo(f"written: {target}" + ("" if left == "none" else f"; left raw: {left}"))
+    if empty:
+        reasons = ", ".join(f"{name} ({why})" for name, why in empty.items())
+        typer.echo(f"no usable sample: {reasons}; no estimate, what was logged is in <name>_raw")
+    left = [part for part in clean.attrs["pc2dae_left_raw"].split("; ") if part.partition(" (")[0] not in empty]
+    typer.echo(f"written: {target}" + ("" if left in (["none"], []) else f"; left raw: {'; '.join(left)}"))

@@ -30,18 +30,23 @@ def evaluate(
 
     from pc2dae.flight.netcdf import read_netcdf
     from pc2dae.flight.store import read_flight
+    from pc2dae.metrics.flight import denoised_suite
     from pc2dae.pipeline import evaluate as scores_of
+    from pc2dae.qc import without_observation
     from pc2dae.suite import load_suite
 
     known = None if truth is None else read_netcdf(truth)
     described = load_suite(suite) if suite is not None else None
-    scores = scores_of(read_flight(clean, described), truth=known, model=model)
+    flight = read_flight(clean, described)
+    scores = scores_of(flight, truth=known, model=model)
     if as_json:
         typer.echo(scores.to_json(orient="records", double_precision=6))
         return
     console = Console()
     _families(console, scores)
     _methods(console, scores)
+    for name, why in without_observation(flight, denoised_suite(flight).names).items():
+        typer.echo(f"no score for {name}: no usable sample ({why})")
     if truth is None:
         typer.echo("without a truth nobody can tell cleaning from damage: pass --truth where it is known")
     typer.echo(f"next: pc2dae plumes {clean}{again(suite=suite)}")

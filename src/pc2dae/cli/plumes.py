@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isfinite, nan
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -57,11 +58,12 @@ def _show_ratios(console: Console, found: Survey) -> None:
 
     ratios = found.ratios[found.ratios.scope == "flight"]
     if ratios.empty:
-        console.print("no emission ratio: no smoke, or fewer than two of CO, CO₂, BC, NOₓ rose in it", highlight=False)
+        why = "no smoke, fewer than two of CO, CO₂, BC, NOₓ rose in it, or their units cannot be compared"
+        console.print(f"no emission ratio: {why}", highlight=False, soft_wrap=True)
         return
-    count = found.ratios.scope.nunique() - 1
+    count = len(found.intervals)
     table = Table(
-        title=f"emission ratios over {count} encounters with smoke",
+        title=f"emission ratios over {count} encounter{'' if count == 1 else 's'} with smoke",
         title_justify="left",
         box=SIMPLE_HEAD,
         pad_edge=False,
@@ -93,7 +95,7 @@ def _show_encounters(console: Console, found: Survey) -> None:
     if found.encounters.empty:
         console.print("no channel rises above its background for 3 s or more", highlight=False)
         return
-    strongest = found.encounters.loc[found.encounters.groupby("channel", sort=False)["snr"].idxmax()]
+    strongest = found.encounters.loc[found.encounters.groupby("channel", sort=False)["peak"].idxmax()]
     counts = found.encounters["channel"].value_counts().to_dict()
     title = "encounters of each channel, and its strongest (excess: integral over background)"
     table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
@@ -106,11 +108,17 @@ def _show_encounters(console: Console, found: Survey) -> None:
             str(row["onset"])[11:19],
             f"{row['duration_s']:.0f}",
             _number(row["peak"]),
-            f"{row['snr']:.0f}",
+            f"{row['snr']:.0f}" if isfinite(row["snr"]) else "–",
             _number(row["excess"]),
-            f"{100 * row['excess_sigma'] / abs(row['excess']):.1f}" if row["excess"] else "",
+            _percent(row["excess_sigma"], row["excess"]),
         )
     console.print(table)
+
+
+def _percent(sigma: float, value: float) -> str:
+    """A relative uncertainty [%], or – where it is not known."""
+    share = 100 * sigma / abs(value) if value else nan
+    return f"{share:.1f}" if share >= 0.05 else f"{share:.1g}" if isfinite(share) else "–"
 
 
 def _number(value: float) -> str:

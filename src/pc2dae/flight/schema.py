@@ -147,6 +147,11 @@ def observed(flight: xr.Dataset, name: str) -> NDArray[np.bool_]:
     return np.asarray(np.isfinite(flight[name].values) & ((flight[f"qc_{name}"].values & NOT_MEASURED) == 0))
 
 
+def has_estimate(flight: xr.Dataset, name: str) -> bool:
+    """Whether a channel was denoised and had a usable sample to be estimated from."""
+    return f"{name}_raw" in flight and bool(np.isfinite(flight[name].values).any())
+
+
 def add_history(flight: xr.Dataset, line: str, *, level: str | None = None) -> xr.Dataset:
     """A copy of `flight` whose history says one thing more."""
     attrs = dict(flight.attrs)

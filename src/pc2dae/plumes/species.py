@@ -14,7 +14,8 @@ _STANDARD_NAMES = {
 }
 _NAMES = frozenset(_STANDARD_NAMES.values()) | {"nox"}
 _BC_WAVELENGTH_NM = 880.0  # where soot absorbs and little else does
-PPB = {"ppb": 1.0, "ppm": 1e3, "ppt": 1e-3}
+PPB = {"ppb": 1.0, "ppm": 1e3, "ppt": 1e-3, "nmol mol-1": 1.0, "umol mol-1": 1e3, "mmol mol-1": 1e6}  # mole fractions
+NG_M3 = {"ng m-3": 1.0, "ug m-3": 1e3, "mg m-3": 1e6}  # mass concentrations
 
 
 def species_of(channel: Channel) -> str | None:
@@ -47,3 +48,14 @@ def sensors(suite: Suite) -> dict[str, tuple[str, ...]]:
         if channels:
             chosen[species] = tuple(c.name for c in channels)
     return chosen
+
+
+def have_ratio(numerator: str, denominator: str, *, above: str) -> bool:
+    """Whether species in these units can be divided: amounts by amounts, masses by masses, soot's mass by either.
+
+    >>> have_ratio("ng m-3", "ppb", above="bc"), have_ratio("mV", "ppb", above="co")
+    (True, False)
+    """
+    if above == "bc":
+        return numerator in NG_M3 and denominator in (*PPB, *NG_M3)
+    return any(numerator in kind and denominator in kind for kind in (PPB, NG_M3))

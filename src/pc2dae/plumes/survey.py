@@ -20,7 +20,7 @@ from pc2dae.plumes.encounters import SHORTEST, extents, find_encounters, widened
 from pc2dae.plumes.excess import Excess, estimate_sum_variance, integrate
 from pc2dae.plumes.ratios import Ratio, combustion_efficiency, correlation, integral_ratio, slope_ratio
 from pc2dae.plumes.response import match_response
-from pc2dae.plumes.species import PPB, sensors
+from pc2dae.plumes.species import NG_M3, PPB, have_ratio, sensors
 from pc2dae.suite import Suite
 
 if TYPE_CHECKING:
@@ -31,7 +31,8 @@ Array = NDArray[np.float64]
 
 RATIOS = {"bc/co": ("bc", "co"), "nox/co": ("nox", "co"), "co/co2": ("co", "co2")}  # what is emitted per what
 LEAST_CORRELATION = 0.5  # of two species: below that they hardly rise together, and a slope says nothing
-_LEAST_SNR = 3.0  # of the denominator's integral: below that, an encounter's own ratio says nothing
+_LEAST_SNR = 3.0  # of the denominator's integral: below that a ratio says nothing
+_CONSTANT = 1e-9  # of a channel's values: a smaller rise is rounding
 
 ENCOUNTER_COLUMNS = ["channel", "number", "onset", "end", "peak_time", "duration_s"]
 ENCOUNTER_COLUMNS += ["peak", "excess", "excess_sigma", "snr", "units"]
@@ -51,6 +52,7 @@ class Survey:
     )  # channel, number, onset, end, peak_time, duration_s, peak, excess, excess_sigma, snr, units
     ratios: pd.DataFrame  # scope, onset, ratio, method, value, sigma, units
     begun: pd.DataFrame  # as encounters
+    intervals: tuple[tuple[int, int], ...] = ()  # [start, stop) of each encounter with smoke, which ratios are over
 
 
 @dataclass(frozen=True)
@@ -59,8 +61,8 @@ class Signal:
 
     excess: Array  # (time,), channel's units
     level: Array  # the background itself
-    limit: float  # where a plume starts
-    sigma: float  # of one sample
+    limit: float  # where a plume starts; infinite for a constant, which has none
+    sigma: float  # of one sample; 0 where it is not known
     sum_variance: float  # what a sample adds to the variance of a sum
     seen: NDArray[np.bool_]  # samples that were observed, not interpolated
     unseen_sigma: Array  # stated uncertainty of the others; 0 where observed, and where none is stated
@@ -77,9 +79,10 @@ class Signal:
         return start >= int(np.argmax(self.seen)) + SHORTEST
 
     def over(self, interval: tuple[int, int]) -> Excess:
-        """The integral over an interval."""
-        return integrate(self.excess, interval, self.outside, noise_sum_variance=self.sum_variance, seen=self.seen,
-                         unseen_sigma=self.unseen_sigma)  # fmt: skip
+        """The integral over an interval; its uncertainty is NaN where nothing tells it."""
+        found = integrate(self.excess, interval, self.outside, noise_sum_variance=self.sum_variance, seen=self.seen,
+                          unseen_sigma=self.unseen_sigma)  # fmt: skip
+        return found if found.sigma > 0 else replace(found, sigma=np.nan)
 
 
 def survey(flight: xr.Dataset, *, matched: bool = False) -> Survey:
@@ -95,34 +98,36 @@ def survey(flight: xr.Dataset, *, matched: bool = False) -> Survey:
     tracer = _tracer(species)
     if tracer is not None and not any(row[0] in sensors(suite)[tracer] for row in begun):
         begun += _encounter_rows(flight, tracer, species[tracer], rate)[1]  # its sensors are not, but their mean is
+    intervals = encounter_intervals(species, rate)
     return Survey(
         pd.DataFrame([row for rows, _ in found for row in rows], columns=ENCOUNTER_COLUMNS),
-        pd.DataFrame(_ratio_rows(flight, species, rate), columns=RATIO_COLUMNS),
+        pd.DataFrame(_ratio_rows(flight, species, intervals), columns=RATIO_COLUMNS),
         pd.DataFrame(begun, columns=ENCOUNTER_COLUMNS),
+        tuple(intervals),
     )
 
 
 def channel_signals(flight: xr.Dataset, suite: Suite) -> dict[str, Signal]:
-    """Each channel above its background; channels without an observation are left out."""
+    """Each channel above its background; channels without a usable observation are left out."""
     values, seen, unseen, sigma, variance = [], [], [], [], []
-    names = [name for name in suite.names if np.isfinite(_best(flight, name)).any()]
+    names = [n for n in suite.names if observed(flight, n).any() and np.isfinite(_best(flight, n)).any()]
     for name in names:
         x = _best(flight, name)
         raw = flight[f"{name}_raw" if f"{name}_raw" in flight else name].values.astype(np.float64)
         seen.append(observed(flight, name) & np.isfinite(raw))
         stated = flight[f"{name}_uncertainty"].values if f"{name}_uncertainty" in flight else np.zeros(len(x))
         unseen.append(np.where(seen[-1], 0.0, np.nan_to_num(stated)))
-        known = np.isfinite(x) if f"{name}_raw" in flight or not seen[-1].any() else seen[-1]
+        known = np.isfinite(x) if f"{name}_raw" in flight else seen[-1]
         steps = np.arange(len(x))
         values.append(np.interp(steps, steps[known], x[known]))
         noise = noise_level(raw[None], seen[-1][None])
-        sigma.append(float(np.nan_to_num(noise.sigma[0])))
+        sigma.append(float(np.nan_to_num(noise.sigma[0], posinf=0.0)))
         variance.append(_sum_variance(flight, name, suite.rate_hz, sigma[-1], float(np.nan_to_num(noise.lag1[0]))))
     if not names:
-        raise FlightError("no channel of the flight holds an observation", hint="look at it with `pc2dae inspect`")
+        raise FlightError("no channel of the flight holds a usable observation", hint="look at it with `pc2dae inspect`")
     x = np.stack(values)
     level = background(x, np.array(sigma))
-    limit = threshold(x, np.array(sigma))
+    limit = _limit(x, np.array(sigma))
     t90s, units = [suite[n].t90_s or 0.0 for n in names], [suite[n].units for n in names]
     columns = zip(x - level, level, limit, sigma, variance, seen, unseen, t90s, units, strict=True)
     return {name: Signal(*column) for name, column in zip(names, columns, strict=True)}
@@ -132,7 +137,7 @@ def species_signals(signals: dict[str, Signal], suite: Suite, *, matched: bool =
     """One signal per species: the mean of its sensors weighted by 1/σ², gases in ppb; NOₓ = NO + NO₂."""
     chosen = {s: [signals[n] for n in names if n in signals] for s, names in sensors(suite).items()}
     species = {s: _averaged(group) for s, group in chosen.items() if group}
-    if "nox" not in species and {"no", "no2"} <= species.keys():
+    if "nox" not in species and {"no", "no2"} <= species.keys() and species["no"].units == species["no2"].units:
         species["nox"] = _added(species["no"], species["no2"])
     if matched:
         slowest = max((s.t90_s for s in species.values()), default=0.0)
@@ -162,29 +167,35 @@ def without_slope(ratios: pd.DataFrame) -> list[str]:
     return [str(name) for name, methods in by.items() if name in RATIOS and "slope" not in methods]
 
 
-def _ratio_rows(flight: xr.Dataset, species: dict[str, Signal], rate: float) -> list[tuple[Any, ...]]:
-    intervals = encounter_intervals(species, rate)
+def _ratio_rows(
+    flight: xr.Dataset, species: dict[str, Signal], intervals: list[tuple[int, int]]
+) -> list[tuple[Any, ...]]:
+    """Rows of the whole flight and of each encounter; without an encounter there are none."""
+    if not intervals:
+        return []
     time = flight["time"].values
     scopes = [(f"encounter {i}", time[interval[0]], [interval]) for i, interval in enumerate(intervals, 1)]
     rows: list[tuple[Any, ...]] = []
     for scope, onset, parts in [("flight", time[0], intervals), *scopes]:
         for name, (above, below) in RATIOS.items():
-            if parts and above in species and below in species:
+            if above in species and below in species:
                 a, b = species[above], species[below]
+                if not have_ratio(a.units, b.units, above=above):
+                    continue
                 units = "1" if a.units == b.units else f"{a.units} per {b.units}"
-                for method, ratio in _ratios(a, b, parts, flight_wide=scope == "flight"):
+                for method, ratio in _ratios(a, b, parts):
                     rows.append((scope, onset, name, method, ratio.value, ratio.sigma, units))
-        if parts and "co" in species and "co2" in species:
+        if {"co", "co2"} <= species.keys() and species["co"].units == species["co2"].units == "ppb":
             co, co2 = (_total(species[s], parts) for s in ("co", "co2"))
-            if co2.value > (0.0 if scope == "flight" else _LEAST_SNR * co2.sigma):
+            if co2.value > _LEAST_SNR * co2.sigma:
                 mce = combustion_efficiency(co, co2)
-                rows.append((scope, onset, "mce", "integral", mce.value, mce.sigma, "1"))
+                rows += [(scope, onset, "mce", "integral", mce.value, mce.sigma, "1")] if mce.sigma > 0 else []
     return rows
 
 
-def _ratios(a: Signal, b: Signal, parts: list[tuple[int, int]], *, flight_wide: bool) -> list[tuple[str, Ratio]]:
+def _ratios(a: Signal, b: Signal, parts: list[tuple[int, int]]) -> list[tuple[str, Ratio]]:
     below = _total(b, parts)
-    if below.value <= (0.0 if flight_wide else _LEAST_SNR * below.sigma):  # nothing to divide by
+    if not below.value > _LEAST_SNR * below.sigma:  # nothing to divide by, or nobody knows
         return []
     index = np.concatenate([np.arange(*part) for part in parts])
     found = [("integral", integral_ratio(_total(a, parts), below))]
@@ -192,7 +203,7 @@ def _ratios(a: Signal, b: Signal, parts: list[tuple[int, int]], *, flight_wide: 
     if correlation(x, y) >= LEAST_CORRELATION:
         block = max(10, int(np.ceil(3 * max(a.t90_s, b.t90_s))))
         found.append(("slope", slope_ratio(x, y, sigma_x=b.sigma, sigma_y=a.sigma, block=block)))
-    return found
+    return [(method, ratio) for method, ratio in found if ratio.sigma > 0]
 
 
 def _total(signal: Signal, parts: list[tuple[int, int]]) -> Excess:
@@ -209,7 +220,7 @@ def _encounter_rows(
     begun: list[tuple[Any, ...]] = []
     for e in find_encounters(signal.excess, signal.limit):
         excess = signal.over((e.start, e.stop))
-        snr = e.peak / signal.sigma if signal.sigma > 0 else np.inf
+        snr = e.peak / signal.sigma if signal.sigma > 0 else np.nan
         mine = rows if signal.saw_rise(e.start) else begun
         mine.append((name, len(mine) + 1, time[e.start], time[e.stop - 1], time[e.peak_at], e.duration / rate, e.peak,
                      excess.value / rate, excess.sigma / rate, snr, signal.units))  # fmt: skip
@@ -230,8 +241,18 @@ def _sum_variance(flight: xr.Dataset, name: str, rate: float, sigma: float, lag1
     return sum_variance(sigma, lag1)
 
 
+def _limit(values: Array, sigma: Array) -> Array:
+    """Where a plume starts in each channel; a channel that does not vary has none."""
+    limit = threshold(values, sigma)
+    return np.where(limit > _CONSTANT * np.abs(values).max(axis=-1), limit, np.inf)
+
+
 def _averaged(group: list[Signal]) -> Signal:
-    scales = [PPB.get(s.units, 1.0) for s in group]
+    """The mean of sensors, gases in ppb; a sensor whose units cannot be converted to the first one's is left out."""
+    first = group[0].units
+    kind = next((kind for kind in (PPB, NG_M3) if first in kind), {first: 1.0})
+    group = [s for s in group if s.units in kind]
+    scales = [kind[s.units] / (1.0 if kind is PPB else kind[first]) for s in group]
     weights = np.array([1.0 / max((s.sigma * k) ** 2, 1e-30) for s, k in zip(group, scales, strict=True)])
     weights /= weights.sum()
     return _combined(group, weights * scales, t90_s=max(s.t90_s for s in group))
@@ -246,7 +267,7 @@ def _combined(group: list[Signal], weights: Array, *, t90_s: float) -> Signal:
     sigma = float(np.sqrt(sum((w * s.sigma) ** 2 for w, s in zip(weights, group, strict=True))))
     excess = np.sum([w * s.excess for w, s in zip(weights, group, strict=True)], axis=0)
     level = np.sum([w * s.level for w, s in zip(weights, group, strict=True)], axis=0)
-    limit = float(threshold((excess + level)[None], np.array([sigma]))[0])
+    limit = float(_limit((excess + level)[None], np.array([sigma]))[0])
     variance = float(sum(w**2 * s.sum_variance for w, s in zip(weights, group, strict=True)))
     units = "ppb" if group[0].units in PPB else group[0].units
     seen = np.all([s.seen for s in group], axis=0)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
+import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from pc2dae.flight.schema import FLAGS
+from pc2dae.flight.schema import FLAGS, NOT_MEASURED, observed
 
 Bits = NDArray[np.int32]
 _OFFSET_SHARE = 0.2  # of a flight flagged below_bound: then it is the sensor's zero, not a stretch of it
@@ -31,3 +34,11 @@ def shares(bits: ArrayLike) -> dict[str, float]:
 def has_low_zero(bits: ArrayLike) -> bool:
     """Whether a channel's zero lies below its bound: a fifth of its samples and more say so."""
     return shares(bits).get("below_bound", 0.0) > _OFFSET_SHARE
+
+
+def without_observation(flight: xr.Dataset, names: Iterable[str]) -> dict[str, str]:
+    """Of these channels those without a single usable sample, and why: {"so2_a": "100 % out_of_range"}."""
+    empty = [name for name in names if not observed(flight, name).any()]
+    found = {name: shares(flight[f"qc_{name}"].values & NOT_MEASURED) for name in empty}
+    words = {name: [f"{100 * share:.0f} % {flag}" for flag, share in flags.items()] for name, flags in found.items()}
+    return {name: ", ".join(why) or "100 % missing" for name, why in words.items()}

@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from pc2dae.atomic import replacing
-from pc2dae.flight.schema import check_flight
+from pc2dae.flight.schema import check_flight, has_estimate
 from pc2dae.report import summary
 from pc2dae.report.panels import COVERAGE_90, value_range
 from pc2dae.report.plume_tables import Plumes, clearest, plumes_of
@@ -86,7 +86,7 @@ def _track_page(flight: xr.Dataset, suite: Suite, plumes: Plumes) -> Figure | No
     position = metres(flight)
     if position is None:
         return None
-    denoised = [name for name in suite.names if f"{name}_raw" in flight]
+    denoised = [name for name in suite.names if has_estimate(flight, name)]
     shown = denoised or [name for name in suite.names if np.isfinite(flight[name].values).any()]
     families = {family: [n for n in shown if suite.family_of(n) == family] for family in map(suite.family_of, shown)}
     chosen = [clearest(plumes, names) for names in families.values()]
@@ -113,7 +113,7 @@ def _track_page(flight: xr.Dataset, suite: Suite, plumes: Plumes) -> Figure | No
 
 
 def _spectra_page(flight: xr.Dataset, suite: Suite) -> Figure | None:
-    names = [name for name in suite.names if f"{name}_raw" in flight]
+    names = [name for name in suite.names if has_estimate(flight, name)]
     if not names:
         return None
     figure = _page(flight, "spectra before and after [units² Hz⁻¹ over Hz]")

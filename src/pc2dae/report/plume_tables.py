@@ -54,7 +54,7 @@ def clearest(plumes: Plumes, candidates: Sequence[str]) -> str:
     """Of some channels the one whose plumes stand highest above its noise; the first where none has any."""
     encounters = plumes.survey.encounters
     mine = encounters[encounters["channel"].isin(candidates)]
-    return candidates[0] if mine.empty else str(mine.groupby("channel")["snr"].max().idxmax())
+    return candidates[0] if mine.empty else str(mine.groupby("channel")["snr"].max().fillna(0.0).idxmax())
 
 
 def plume_spans(flight: xr.Dataset, plumes: Plumes) -> list[tuple[str, str]]:

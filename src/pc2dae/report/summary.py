@@ -10,7 +10,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from pc2dae.flight.schema import observed
+from pc2dae.flight.schema import has_estimate, observed
 from pc2dae.noise import noise_level
 from pc2dae.qc import has_low_zero
 from pc2dae.report.panels import flag_counts
@@ -76,7 +76,7 @@ def channel_facts(flight: xr.Dataset, channel: Channel) -> ChannelFacts:
         channel.long_name or "",
         unit,
         summary,
-        denoised,
+        has_estimate(flight, name),
         noise,
         uncertainty,
         below,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import xarray as xr
 from pc2dae.emit import Array, Estimate, Mask
 from pc2dae.flight.schema import observed
 from pc2dae.noise import Noise, sum_variance
-from pc2dae.suite import ENVIRONMENT, Suite
+from pc2dae.suite import ENVIRONMENT, Channel, Suite
 
 
 def arrays_of(flight: xr.Dataset, suite: Suite) -> tuple[Array, Array, Mask]:
@@ -33,32 +34,55 @@ def blend(estimate: Estimate, values: Array, valid: Mask, *, noise: Array, stren
     return Estimate(value, unbounded, blended)
 
 
-def with_estimate(flight: xr.Dataset, suite: Suite, estimate: Estimate, noise: Noise) -> xr.Dataset:
-    """The flight with the estimate in its channels; a channel without any observation is left alone."""
+def with_estimate(
+    flight: xr.Dataset, suite: Suite, estimate: Estimate, noise: Noise, *, unusable: Iterable[Channel] = ()
+) -> xr.Dataset:
+    """The flight with the estimate in its channels; a channel without any observation has none and becomes NaN.
+
+    `unusable` are further channels of the flight to be treated so.
+    """
     new: dict[str, Any] = {}  # put in all at once: xarray copies its list of variables each time
+    nothing = np.full(flight.sizes["time"], np.nan)
     for row, channel in enumerate(suite.channels):
-        name, units = channel.name, channel.units
-        seen = observed(flight, name)
+        seen = observed(flight, channel.name)
         if not seen.any():
+            new |= _variables(flight, channel, nothing, nothing, None if estimate.sigma is None else (nothing, None))
             continue
-        attrs = dict(flight[name].attrs)
-        before = {"long_name": f"{attrs.get('long_name', name)}, before denoising"}
-        new[f"{name}_raw"] = ("time", flight[name].values, attrs | before)
-        named = {"units": units, "family": attrs.get("family", "")}
-        unbounded = named | {"long_name": f"{name} before its lower bound, for integrals and ratios"}
-        new[f"{name}_unbounded"] = ("time", estimate.unbounded[row], unbounded)
-        ancillary = f"qc_{name}"
+        spread = None
         if estimate.sigma is not None:
-            standard = {"standard_name": f"{attrs['standard_name']} standard_error"} if "standard_name" in attrs else {}
-            spread = named | standard | {"long_name": f"one-sigma standard uncertainty of {name}, noise alone"}
             spacing = float(np.median(np.diff(np.flatnonzero(seen)))) if seen.sum() > 1 else 1.0
             held = sum_variance(noise.sigma[row], noise.lag1[row]) * spacing
-            spread["error_correlation_s"] = _correlation_s(held, estimate.sigma[row], suite.rate_hz)
-            new[f"{name}_uncertainty"] = ("time", estimate.sigma[row], spread)
-            ancillary += f" {name}_uncertainty"
-        attrs |= {"ancillary_variables": ancillary, "processing_level": "denoised"}
-        new[name] = ("time", np.maximum(estimate.value[row], channel.lower_bound), attrs)
+            spread = estimate.sigma[row], _correlation_s(held, estimate.sigma[row], suite.rate_hz)
+        value = np.maximum(estimate.value[row], channel.lower_bound)
+        new |= _variables(flight, channel, value, estimate.unbounded[row], spread)
+    for channel in unusable:
+        new |= _variables(flight, channel, nothing, nothing, None if estimate.sigma is None else (nothing, None))
     return flight.assign(new)
+
+
+def _variables(
+    flight: xr.Dataset, channel: Channel, value: Array, unbounded: Array, spread: tuple[Array, float | None] | None
+) -> dict[str, Any]:
+    """The variables of a denoised channel; `spread` is its uncertainty and how long errors hold together [s]."""
+    name = channel.name
+    attrs = dict(flight[name].attrs)
+    before = {"long_name": f"{attrs.get('long_name', name)}, before denoising"}
+    named = {"units": channel.units, "family": attrs.get("family", "")}
+    free = named | {"long_name": f"{name} before its lower bound, for integrals and ratios"}
+    new = {
+        f"{name}_raw": ("time", flight[name].values, attrs | before),
+        f"{name}_unbounded": ("time", unbounded, free),
+    }
+    ancillary = f"qc_{name}"
+    if spread is not None:
+        standard = {"standard_name": f"{attrs['standard_name']} standard_error"} if "standard_name" in attrs else {}
+        about = named | standard | {"long_name": f"one-sigma standard uncertainty of {name}, noise alone"}
+        if spread[1] is not None:
+            about["error_correlation_s"] = spread[1]
+        new[f"{name}_uncertainty"] = ("time", spread[0], about)
+        ancillary += f" {name}_uncertainty"
+    new[name] = ("time", value, attrs | {"ancillary_variables": ancillary, "processing_level": "denoised"})
+    return new
 
 
 def _correlation_s(held: float, sigma: Array, rate_hz: float) -> float:
