@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from pc2dae.cli import app
 from pc2dae.errors import ModelError, Pc2daeError
 from pc2dae.flight.store import read_flight
+from pc2dae.suite import load_suite
 
 TOML = """
 name = "own"
@@ -82,6 +83,38 @@ def test_a_zero_below_the_bound_is_told(table):
     table.to_csv("log.csv", index=False)
     out = run("denoise", "log.csv", "-o", "c.nc", "--suite", "own.toml", "--model", "ma5").stdout.splitlines()
     assert out[2] == "zero below the bound: no; clean air stands at the bound, look at <name>_unbounded"
+
+
+def test_sentinels_and_channels_without_a_usable_sample_are_said(table):
+    table.loc[:11, "CO_ppb"] = -9999
+    table["no"] = 150.0
+    table.to_csv("log.csv", index=False)
+    out = run("denoise", "log.csv", "-o", "c.nc", "--suite", "own.toml", "--model", "ma5").stdout
+    line = "co: 12 samples of -9999 taken as missing (sentinel)"
+    assert line in out
+    assert "no usable sample: no (98 % flat_line, 2 % missing); no estimate" in out
+    assert "log.csv: 2 channels of co2, gas" in out
+    assert "left raw" not in out
+    clean = read_flight("c.nc")
+    assert line in clean.attrs["history"]
+    assert np.isnan(clean["no"].values).all()
+    assert "no score for no: no usable sample (98 % flat_line, 2 % missing)" in run("evaluate", "c.nc").stdout
+    assert line in run("ingest", "log.csv", "--suite", "own.toml").stdout.replace("\n", " ")
+    for name in ("c.csv", "c.ict", "c.zarr"):
+        run("denoise", "log.csv", "-o", name, "--suite", "own.toml", "--model", "rts")
+        assert np.isnan(read_flight(name, load_suite("own.toml"))["no"].values).all()
+
+
+def test_sentinels_of_a_flight_are_said_too(table):
+    from pc2dae.flight.schema import new_flight
+    from pc2dae.flight.store import write_flight
+
+    values = {"co": table["CO_ppb"].to_numpy().copy(), "no": table["no"], "co2": table["co2"]}
+    values["co"][7] = 65535.0
+    time = np.datetime64("2026-08-01T08:00:00") + np.arange(len(table)) * np.timedelta64(1, "s")
+    write_flight(new_flight(time, values, load_suite("own.toml")), "raw.nc")
+    out = run("denoise", "raw.nc", "-o", "c.nc", "--model", "ma5").stdout
+    assert out.startswith("co: 1 sample of 65535 taken as missing (sentinel)\nraw.nc: 3 channels")
 
 
 def test_several_inputs_go_into_a_folder(table):

@@ -72,3 +72,25 @@ def test_plumes_shows_ratios_and_gives_json(clean: Path) -> None:
     found = json.loads(CliRunner().invoke(app, ["plumes", str(clean), "--matched", "--json"]).stdout)
     ratio = next(r for r in found["ratios"] if r["ratio"] == "co/co2" and r["method"] == "integral")
     assert ratio["value"] == pytest.approx(5000 / 80_000, rel=0.1)
+
+
+def test_plumes_of_nothing_say_nothing(tmp_path: Path) -> None:
+    """Constant CO₂, and CO whose every sample is impossible: no encounter, no ratio, no uncertainty of zero."""
+    from pc2dae.suite import parse_suite
+
+    suite = parse_suite(
+        'name="s"\n[[family]]\nname="gas"\n[[family.channel]]\nname="co"\nunits="ppm"\nvalid_max=500.0\n'
+        '[[family.channel]]\nname="co2"\nunits="ppm"\n[[family.channel]]\nname="no"\nunits="ppm"\n',
+        where="test",
+    )
+    rng = np.random.default_rng(0)
+    time = np.datetime64("2025-10-14T18:00:00", "ns") + T * np.timedelta64(1, "s")
+    smoke = np.exp(-0.5 * ((T - 350) / 15) ** 2)
+    values = {"co": 1000 + 900 * smoke, "co2": np.full(len(T), 415.3), "no": rng.normal(5, 1, len(T))}
+    write_flight(denoise(new_flight(time, values, suite), model="ma5"), tmp_path / "clean.nc")
+    shown = CliRunner().invoke(app, ["plumes", str(tmp_path / "clean.nc")])
+    assert shown.exit_code == 0
+    assert "no emission ratio" in shown.output
+    assert "no channel rises above its background" in shown.output
+    found = json.loads(CliRunner().invoke(app, ["plumes", str(tmp_path / "clean.nc"), "--json"]).stdout)
+    assert found == {"encounters": [], "begun": [], "ratios": []}

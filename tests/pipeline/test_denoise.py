@@ -10,7 +10,7 @@ from pc2dae.edge.runtime import WindowedDenoiser
 from pc2dae.emit import Estimate
 from pc2dae.errors import FlightError, ModelError
 from pc2dae.flight.schema import MISSING, new_flight
-from pc2dae.suite import parse_suite
+from pc2dae.suite import Suite, parse_suite
 
 SUITE = parse_suite(
     'name="own"\n[[family]]\nname="gas"\n[[family.channel]]\nname="co"\nunits="ppb"\ndetection_limit=1000.0\n'
@@ -107,6 +107,58 @@ def test_an_owners_table_loses_no_family_but_one_that_is_empty(flight):
     assert "co_raw" in clean
     assert "co2_raw" not in clean
     assert clean.attrs["pc2dae_left_raw"] == "co2 (nothing was measured)"
+
+
+TABLE = SUITE.model_dump()
+TABLE["family"][0]["channel"][1]["valid_min"] = -100.0
+TABLE["family"][1]["channel"][0]["valid_min"] = 0.0
+LIMITED = Suite.model_validate(TABLE)
+
+
+@pytest.mark.parametrize("model", [Half(), "ma5", "rts"])
+def test_a_channel_without_a_usable_sample_has_no_estimate(flight, model):
+    values = {name: flight[name].values for name in SUITE.names} | {"no": np.full(400, -1e6)}
+    clean = pc2dae.denoise(new_flight(flight["time"].values, values, LIMITED), model=model)
+    assert np.isnan(clean["no"].values).all()
+    assert np.isnan(clean["no_unbounded"].values).all()
+    assert (clean["no_raw"].values == -1e6).all()
+    if "co_uncertainty" in clean:
+        assert np.isnan(clean["no_uncertainty"].values).all()
+    assert np.isfinite(clean["co"].values).all()
+    assert clean.attrs["pc2dae_left_raw"] == "no (no usable sample: 100 % out_of_range)"
+    assert "left raw: no (no usable sample: 100 % out_of_range)" in clean.attrs["history"].splitlines()[-1]
+    scores = pc2dae.evaluate(clean)
+    assert scores[scores.channel == "no"].value.isna().all()
+    assert np.isfinite(scores[(scores.channel == "co") & (scores.metric == "negatives")].value).all()
+
+
+def test_so_does_a_family_without_one(flight):
+    values = {name: flight[name].values for name in SUITE.names} | {"co2": np.full(400, -1e6)}
+    values["co2"][200:] = 1e38
+    clean = pc2dae.denoise(new_flight(flight["time"].values, values, LIMITED), model=Half())
+    assert np.isnan(clean["co2"].values).all()
+    assert (clean["co2_raw"].values[:200] == -1e6).all()
+    assert clean.attrs["pc2dae_left_raw"] == "co2 (no usable sample: 50 % missing, 50 % out_of_range)"
+    asked = pc2dae.denoise(new_flight(flight["time"].values, values, LIMITED), model=Half(), exclude=["co2"])
+    assert (asked["co2"].values[:200] == -1e6).all()  # left raw by request
+    assert asked.attrs["pc2dae_left_raw"] == "co2 (nothing was measured)"
+
+
+def test_a_family_left_raw_is_named_channel_by_channel(flight):
+    clean = pc2dae.denoise(flight, model=Half(), exclude=["gas"])
+    assert clean.attrs["pc2dae_left_raw"] == "co, no (excluded by request)"
+
+
+def test_sentinels_and_a_stuck_channel_do_not_become_concentrations(flight):
+    flight["co"][100:120] = -9999.0
+    flight["co"][::50] = 1e38
+    flight["no"][:] = 150.0
+    clean = pc2dae.denoise(flight, model="adaptive")
+    assert np.nanmax(clean["co"].values) < 100
+    assert clean["qc_co"].values[100:120].all()
+    assert np.isnan(clean["no"].values).all()
+    assert clean.attrs["pc2dae_left_raw"] == "no (no usable sample: 100 % flat_line)"
+    assert "co: 27 samples of -9999, 1e+38 taken as missing (sentinel)" in clean.attrs["history"]
 
 
 def test_a_clean_flight_is_not_cleaned_again(flight):

@@ -40,5 +40,8 @@ def without_observation(flight: xr.Dataset, names: Iterable[str]) -> dict[str, s
     """Of these channels those without a single usable sample, and why: {"so2_a": "100 % out_of_range"}."""
     empty = [name for name in names if not observed(flight, name).any()]
     found = {name: shares(flight[f"qc_{name}"].values & NOT_MEASURED) for name in empty}
-    words = {name: [f"{100 * share:.0f} % {flag}" for flag, share in flags.items()] for name, flags in found.items()}
-    return {name: ", ".join(why) or "100 % missing" for name, why in words.items()}
+    ranked = {name: sorted(flags.items(), key=lambda flag: -flag[1]) for name, flags in found.items()}
+    return {
+        name: ", ".join(f"{100 * share:.0f} % {flag}" for flag, share in flags) or "100 % missing"
+        for name, flags in ranked.items()
+    }
