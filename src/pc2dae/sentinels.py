@@ -34,7 +34,7 @@ LISTED = (
     4294967295.0,
     2147483.647,  # the 32-bit integer in thousandths: CO of a GreenBox payload
 )
-_LISTED = np.unique(np.array([*LISTED, *np.float32(LISTED)], np.float64))  # a logger may have stored it in 32 bits
+_LISTED = np.unique(np.concatenate([LISTED, np.array(LISTED, np.float32)]))  # a logger may have stored it in 32 bits
 _TWICE = 2.0  # a listed number is at least so many times as far from zero as the other values on its side of zero
 _RANGES = 10.0  # or it is so many times their range away from them,
 _SHARE = 0.1  # and this share of its own size,
@@ -58,7 +58,7 @@ class Extent:
         shape = (channels,)
         return cls(np.full(shape, np.inf), np.full(shape, -np.inf), np.zeros(shape, np.int64), np.ones(shape, bool))
 
-    def extended(self, values: Array, ordinary: Mask) -> Extent:
+    def extended(self, values: Values, ordinary: Mask) -> Extent:
         """With one more value of each channel, where `ordinary`."""
         return Extent(
             np.where(ordinary, np.minimum(self.low, values), self.low),
@@ -84,7 +84,7 @@ def find_sentinels(values: Values, usable: Mask | None = None) -> Mask:
     return np.asarray(wrapped | is_listed(x, _extent(x[ordinary & ~wrapped])))
 
 
-def is_listed(values: Array, others: Extent) -> Mask:
+def is_listed(values: Values, others: Extent) -> Mask:
     """Huge values, and listed ones that stand apart from the `others` of their channel."""
     finite = np.isfinite(values)
     x = np.where(finite, values, 0.0)
@@ -96,7 +96,7 @@ def is_listed(values: Array, others: Extent) -> Mask:
     return np.asarray(finite & ((np.abs(x) >= HUGE) | np.isin(x, _LISTED) & apart))
 
 
-def is_wrapped(values: Array, others: Extent) -> Mask:
+def is_wrapped(values: Values, others: Extent) -> Mask:
     """Integers just below 2¹⁶ in a channel of small integers that never went below zero."""
     unsigned = others.is_whole & (others.low >= 0) & (others.count >= _ENOUGH)
     return np.asarray(_looks_wrapped(values) & unsigned & (values >= _WRAPPED_TIMES * others.high))
@@ -116,7 +116,7 @@ def _counted(values: Array) -> str:
     return f"{len(values):,} sample{'' if len(values) == 1 else 's'} of {numbers}"
 
 
-def _looks_wrapped(values: Array) -> Mask:
+def _looks_wrapped(values: Values) -> Mask:
     return np.asarray((values >= _WRAPPED[0]) & (values <= _WRAPPED[1]) & (values == np.round(values)))
 
 

@@ -124,7 +124,9 @@ def channel_signals(flight: xr.Dataset, suite: Suite) -> dict[str, Signal]:
         sigma.append(float(np.nan_to_num(noise.sigma[0], posinf=0.0)))
         variance.append(_sum_variance(flight, name, suite.rate_hz, sigma[-1], float(np.nan_to_num(noise.lag1[0]))))
     if not names:
-        raise FlightError("no channel of the flight holds a usable observation", hint="look at it with `pc2dae inspect`")
+        raise FlightError(
+            "no channel of the flight holds a usable observation", hint="look at it with `pc2dae inspect`"
+        )
     x = np.stack(values)
     level = background(x, np.array(sigma))
     limit = _limit(x, np.array(sigma))
