@@ -115,7 +115,7 @@ def _tell(clean: xr.Dataset, source: Path, target: Path, seconds: float) -> None
     empty = without_observation(clean, replaced)
     names = [name for name in replaced if name not in empty]
     shares = []
-    for suffix in ("_raw", ""):
+    for suffix in ("_raw", "") if names else ():
         columns = [(clean[f"{name}{suffix}"].values, suite[name].lower_bound) for name in names]
         shares.append(np.mean([100 * np.mean(x[np.isfinite(x)] < bound) for x, bound in columns]))
     families = sorted({suite.family_of(name) for name in names})
@@ -124,7 +124,8 @@ def _tell(clean: xr.Dataset, source: Path, target: Path, seconds: float) -> None
         f"{source.name}: {len(names)} channel{'' if len(names) == 1 else 's'} of {', '.join(families)},"
         f" {clean.sizes['time']:,} samples in {seconds:.1f} s with {clean.attrs['pc2dae_model']}{strength}"
     )
-    typer.echo(f"below the bound: {shares[0]:.1f} % of values before, {shares[1]:.1f} % after")
+    if shares:
+        typer.echo(f"below the bound: {shares[0]:.1f} % of values before, {shares[1]:.1f} % after")
     if low := [name for name in names if has_low_zero(clean[f"qc_{name}"].values)]:
         typer.echo(f"zero below the bound: {', '.join(low)}; clean air stands at the bound, look at <name>_unbounded")
     if empty:

@@ -92,15 +92,12 @@ def flat_line(
     """
     index = np.flatnonzero(np.isfinite(values) if valid is None else valid & np.isfinite(values))
     x = values[index]
-    is_cut = (x == 0) | (x == lower_bound)
-    flagged = np.zeros(len(values), dtype=bool)
     run = np.cumsum(~_repeats(x))
     is_long = (np.bincount(run)[run] if len(x) else run) >= samples
-    alive = x[~is_cut]
-    if len(alive) >= _STUCK and np.all(alive == alive[0]):
-        flagged[index[~is_cut]] = True
-    elif _is_noisy(x, index, is_long, sigma):
-        flagged[index[is_long & ~is_cut]] = True
+    is_stuck = len(x) >= _STUCK and bool(np.all(x == x[0]))
+    flagged = np.zeros(len(values), dtype=bool)
+    if is_stuck or _is_noisy(x, index, is_long, sigma):
+        flagged[index] = (is_long | is_stuck) & (x != 0) & (x != lower_bound)
     return marked(flagged, FLAT_LINE)
 
 

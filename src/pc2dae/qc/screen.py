@@ -114,7 +114,9 @@ def _before_noise(flight: xr.Dataset, suite: Suite, channel: Channel) -> Bits:
         native_rate_hz=channel.native_rate_hz,
         companions=_companions(flight, suite, channel),
     )
-    return bits | _by_instrument(flight, suite, channel, values)
+    bits |= _by_instrument(flight, suite, channel, values)
+    # A missing sample is not a repeat; the flag may have come with the flight.
+    return np.where(bits & MISSING, bits & ~np.int32(STALE), bits).astype(np.int32)
 
 
 def _flat_line(values: Array, bits: Bits, channel: Channel, rate_hz: float, sigma: float) -> Bits:
