@@ -11,6 +11,8 @@ import pytest
 import xarray as xr
 
 import pc2dae
+from pc2dae.flight.schema import OUT_OF_RANGE
+from pc2dae.report import slides
 from pc2dae.report.page import script_json
 
 
@@ -64,6 +66,26 @@ def test_a_flight_without_estimate_position_or_plumes_has_a_page_too(measured: x
     text = visible((tmp_path / "page.html").read_text("utf-8"))
     assert "nothing measured" in text
     assert "Spectra" not in text
+
+
+def test_channels_without_a_usable_sample_are_on_the_page_and_named(measured: xr.Dataset, tmp_path: Path) -> None:
+    from pc2dae.web.facts import write_run_facts
+
+    lost = measured.copy(deep=True)
+    for name in ("no2", "co2"):  # one of a family of two, and a whole family
+        lost[name][:] = -1e6
+        lost[f"qc_{name}"][:] = OUT_OF_RANGE
+    clean = pc2dae.denoise(lost, model="rts")
+    pc2dae.report(clean, tmp_path / "page.html")
+    text = visible((tmp_path / "page.html").read_text("utf-8"))
+    assert "1 channel was denoised" in text
+    assert "no2 (no usable sample: 100 % out_of_range); co2 (no usable sample: 100 % out_of_range)" in text
+    slides(clean, tmp_path / "page.pdf")
+    assert (tmp_path / "page.pdf").stat().st_size > 10_000
+    write_run_facts(tmp_path, clean, pc2dae.evaluate(clean))
+    facts = json.loads((tmp_path / "facts.json").read_text("utf-8"))
+    assert list(facts["channels"]) == ["co"]
+    assert facts["left_raw"] == [f"{name} (no usable sample: 100 % out_of_range)" for name in ("no2", "co2")]
 
 
 def test_the_truth_is_drawn_and_scored(clean: xr.Dataset, tmp_path: Path) -> None:
