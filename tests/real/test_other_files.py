@@ -1,0 +1,80 @@
+"""Files that no record names, and folders that are new: each gives a flight that passes every check, or one line."""
+
+from __future__ import annotations
+
+import gzip
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+
+sys.path.insert(0, str(Path(__file__).parent))
+from real_checks import denoised_names, faults, is_one_line
+from real_data import ABSENT, DATA, RECORDS, ROWS, folders, other_files
+from real_doors import denoised, stream_mismatches
+
+import pc2dae
+from pc2dae.errors import Pc2daeError
+from pc2dae.plumes import survey
+
+KNOWN = {record.folder for record in RECORDS}
+HERE = [pytest.param(folder, id=folder.name, marks=pytest.mark.xdist_group(folder.name)) for folder in folders()]
+
+
+def opened_or_refused(path: Path) -> xr.Dataset | Pc2daeError:
+    """The flight in a file, local stamps taken as UTC, or why there is none."""
+    try:
+        try:
+            return pc2dae.open_flight(path)
+        except Pc2daeError as error:
+            if "time zone" not in str(error):
+                raise
+            return pc2dae.open_flight(path, zone="UTC")
+    except Pc2daeError as error:
+        return error
+
+
+def checked(path: Path, folder: Path) -> str:
+    """Try a file at every door: "refused" or "denoised"; fails where it is neither."""
+    found = opened_or_refused(path)
+    if isinstance(found, Pc2daeError):
+        assert is_one_line(found), f"{path.name}: {found}"
+        return "refused"
+    flight = found.isel(time=slice(0, ROWS)).drop_dims("row", errors="ignore")
+    for model, profile in (("adaptive", "flight"), ("adaptive-short", "live")):
+        try:
+            clean = denoised(flight, model, profile)
+        except Pc2daeError as error:  # nothing in it that can be believed
+            assert is_one_line(error), f"{path.name}: {error}"
+            return "refused"
+        assert faults(clean, profile=profile) == [], path.name
+    assert stream_mismatches(clean, "adaptive-short") == {}, path.name
+    assert not survey(clean).encounters["peak"].isna().any()
+    pc2dae.report(clean, folder / "report.html")
+    assert denoised_names(clean)
+    return "denoised"
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason=ABSENT)
+@pytest.mark.parametrize("folder", HERE)
+def test_a_file_that_no_record_names_is_read_or_refused_in_one_line(folder: Path, tmp_path: Path) -> None:
+    outcomes = {path.name: checked(path, tmp_path) for path in other_files(folder)}
+    if folder.name in KNOWN:  # notes, licences, tables of results
+        assert set(outcomes.values()) <= {"refused"}, outcomes
+
+
+def test_a_new_folder_is_found_and_tried(tmp_path: Path) -> None:
+    new = tmp_path / "somebody_else"
+    (new / "deeper").mkdir(parents=True)
+    rng = np.random.default_rng(0)
+    rows = [f"2024-05-01 10:{n // 60:02d}:{n % 60:02d},{4.2e2 + rng.normal():.1f},2.5E+01" for n in range(400)]
+    header = "System_Date_(Y-M-D) System_Time_(h:m:s)"
+    (new / "notes.txt").write_text("windy, no rain\n")
+    (new / "deeper" / "table.csv.gz").write_bytes(gzip.compress("\n".join([header, *rows]).encode()))
+    licor = ["2024-05-01 at 10:00,,", "System_Date_(Y-M-D),System_Time_(h:m:s),CO₂_(µmol_mol⁻¹),H₂O_(mmol_mol⁻¹)"]
+    (new / "deeper" / "licor.csv").write_text("\n".join([*licor, *(row.replace(" ", ",", 1) for row in rows)]) + "\n")
+    assert [folder.name for folder in folders(tmp_path)] == ["somebody_else"]
+    found = {path.name: checked(path, tmp_path) for path in other_files(new)}
+    assert found == {"notes.txt": "refused", "table.csv.gz": "refused", "licor.csv": "denoised"}
