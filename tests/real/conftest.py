@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 import xarray as xr
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "web")]
+sys.path.insert(0, str(Path(__file__).parents[1] / "web"))
+sys.path.insert(0, str(Path(__file__).parent))
 from ground import Ground, grounded
 from real_data import ABSENT, DATA, RECORDS, RealRecord
 from real_doors import denoised

@@ -116,9 +116,7 @@ def uploaded(path: Path, folder: Path, *, suite: Path | None, zone: str | None, 
     uploads = home / "uploads"
     uploads.mkdir(parents=True)
     shutil.copyfile(path, uploads / path.name)
-    refused = gate.judge(
-        uploads, members=limits.members, unpacked=limits.unpacked_bytes, ratio=limits.unpacked_ratio
-    )
+    refused = gate.judge(uploads, members=limits.members, unpacked=limits.unpacked_bytes, ratio=limits.unpacked_ratio)
     assert refused is None, refused
     result = work.intake(
         tell=lambda _share, _message: None,

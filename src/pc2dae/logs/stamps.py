@@ -32,7 +32,9 @@ class StampParser:
         self.file, self.format = file, stamp_format
         self.epoch = np.datetime64(epoch, "ns")
         self.order = order  # "dmy" or "mdy", known from the instrument or decided by the first block
-        self.may_shorten_years = order is not None  # 10/09/23 has one meaning only where the instrument's order is known
+        self.may_shorten_years = (
+            order is not None
+        )  # 10/09/23 has one meaning only where the instrument's order is known
         self.is_zoned: bool | None = None
         self.leap = 0
 
