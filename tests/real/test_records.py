@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 
@@ -82,6 +83,8 @@ def test_a_plain_csv_comes_back_with_its_rows(opened, tmp_path: Path) -> None:
     clean = opened.clean("adaptive", "flight")
     rows = written_rows(clean, tmp_path)
     assert len(rows) == _rows(opened)
+    stamps = pd.to_datetime([row["time"] for row in rows], utc=True, format="ISO8601").tz_localize(None)
+    assert np.abs(stamps.to_numpy() - clean["row_time"].values).max() < np.timedelta64(1, "s")
     for name in denoised_names(clean):
         written = np.array([float(row[name]) if row[name] else np.nan for row in rows])
         np.testing.assert_allclose(written, clean[name].values[clean["row_index"].values], rtol=1e-5, atol=1e-9)
