@@ -26,6 +26,7 @@ from real_data import DATA, RECORDS
 from real_doors import archived, loaded, stream_mismatches, uploaded, written_rows
 
 import pc2dae
+from pc2dae.archive.sources import find_sources
 from pc2dae.errors import ModelError
 from pc2dae.flight.schema import suite_of
 from pc2dae.plumes import survey
@@ -121,6 +122,13 @@ def test_the_archive_holds_the_same_estimate(opened, tmp_path: Path) -> None:
         assert made.sizes["time"] == clean.sizes["time"]
         for name in denoised_names(clean):
             np.testing.assert_allclose(made[name].values, clean[name].values, rtol=1e-5, atol=1e-9)
+
+
+def test_the_archive_finds_each_table_of_a_suite(opened) -> None:
+    if not opened.record.suite:
+        pytest.skip("not a plain CSV")
+    found = find_sources(opened.path.parent, suite=load_suite(opened.record.suite_path))
+    assert [source.path for source in found] == [opened.path]
 
 
 def test_an_upload_is_read_and_denoised(opened, tmp_path: Path) -> None:
