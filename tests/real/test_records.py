@@ -34,11 +34,7 @@ from pc2dae.suite import load_suite
 
 FIRST = {record.folder: record.id for record in reversed(RECORDS) if record.in_tests}  # of each folder
 SMALLEST = "adaptive-causal"
-UPLOADED = (
-    "konza_uav_burn/kolibri/K20A.csv",
-    "li840a_pairs/2018-05-06_Licor_comparison.zip",
-    "stove_carbon/A_RawData.csv.gz",
-)
+UPLOADED = ("konza_uav_burn/kolibri/K20A.csv", "li840a_pairs/2018-05-06_Licor_comparison.zip")
 
 
 def only_first(opened: object) -> None:
@@ -139,7 +135,7 @@ def test_an_upload_is_read_and_denoised(opened, tmp_path: Path) -> None:
 
 
 def test_an_upload_through_the_server(opened, ground) -> None:
-    """A whole request; for three records, because every upload starts two processes."""
+    """A whole request; for two records, because every upload starts two processes."""
     record, fields = opened.record, {}
     if record.id not in UPLOADED:
         pytest.skip("read and denoised without a server")
