@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 from pathlib import Path
 
@@ -52,7 +53,8 @@ def test_tables_that_fit_the_suite_are_flights_of_their_own(tmp_path: Path) -> N
     head = ",".join([suite.time.column, *(channel.column or channel.name for channel in suite.channels)])
     for name in ("one.csv", "two.csv"):
         (tmp_path / name).write_text(head + "\n")
-    assert names(find_sources(tmp_path, suite=suite)) == ["one", "two"]
+    (tmp_path / "three.csv.gz").write_bytes(gzip.compress(head.encode() + b"\n"))
+    assert names(find_sources(tmp_path, suite=suite)) == ["one", "three", "two"]
 
 
 def test_a_store_has_a_flight_in_every_group(tmp_path: Path, flight: xr.Dataset) -> None:

@@ -105,6 +105,18 @@ def test_rows_before_gps_lock_go_by_the_own_clock(tmp_path):
     assert any("4 rows without GPS time" in repair for repair in found.repairs)
 
 
+def test_a_bare_greenbox_log_may_start_before_the_first_fix_and_shorten_the_year(tmp_path):
+    """As the payload's own card has it: a start message, rows without position, GPS stamps month/day/year."""
+    rows = texts()["greenbox_bare"].decode().replace("2024-04-19", "04/19/24").splitlines()
+    lost = rows[0].replace("NA,", "00/00/0 00:00:00,").replace('"39 6.22N","96 36.32W"', "0 0.00 ,0 0.00 ")
+    (tmp_path / "file.txt").write_text("\n".join([" ", "Data collection start...", lost, *rows[1:]]) + "\n")
+    (found,) = read_logs([tmp_path / "file.txt"]).streams
+    assert found.instrument == "greenbox"
+    assert len(found.time) == len(rows)
+    assert found.time[0] == np.datetime64("2024-04-19T14:15:30")
+    assert found.columns["longitude"][1] == pytest.approx(-(96 + 36.32 / 60))
+
+
 @pytest.mark.parametrize("name", ["ae51", "licor", "li840a"])
 def test_local_stamps_are_refused_without_a_zone_even_in_a_folder(name, tmp_path):
     (tmp_path / "file.csv").write_bytes(texts()[name])

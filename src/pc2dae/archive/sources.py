@@ -21,6 +21,7 @@ from pc2dae.suite import Suite
 
 _TRUTH = ".truth.nc"  # beside a simulated flight, not one itself
 _ALONE = (".nc", ".ict")  # a flight in each file
+_TABLES = (".csv", ".csv.gz")  # may be a flight in each file
 _LOGS = (".csv", ".txt", ".log", ".dat", ".tsv", ".bin", ".xlsx", ".gz", ".zip")  # what instruments call their files
 _BLOCK = 1 << 20  # bytes hashed at a time
 
@@ -84,6 +85,8 @@ def _flights(place: Path, root: Path, suite: Suite | None, away: Path | None) ->
 
 def _name(place: Path, root: Path) -> str:
     inside = place.relative_to(root) if place != root else Path(place.resolve().name)
+    if place.is_file() and place.name.lower().endswith(".csv.gz"):
+        inside = inside.with_suffix("")
     return str(inside.with_suffix("") if place.is_file() or place.suffix == ".zarr" else inside)
 
 
@@ -111,7 +114,7 @@ def _has_time(group: Path) -> bool:
 
 def _is_table(path: Path, suite: Suite | None) -> bool:
     """Whether a CSV is a whole flight: one of ours, or a table that the suite (or a preset) describes."""
-    if path.suffix.lower() != ".csv":
+    if not path.name.lower().endswith(_TABLES):
         return False
     if is_flight(path):
         return True

@@ -84,6 +84,7 @@ DECLARED = Declared(
     motion={"latitude": "latitude", "longitude": "longitude", "altitude": "altitude"},
 )
 _ROW = re.compile(r'^("?\d*"?,)?[^,]*,"?\d+ \d+\.\d+ ?[NS]"?,"?\d+ \d+\.\d+ ?[EW]"?,')
+_PREAMBLE = 50  # lines before the first GPS fix: a start message, rows without position
 
 
 def _bare(name: str) -> str:
@@ -99,9 +100,13 @@ def _kept(ending: str) -> str:
 
 def recognises(head: Head) -> bool:
     """Two clocks in the header, or rows with position in degrees and minutes."""
-    return head.find("GPS_Date_Time", "RTC_Date_Time", "CO2") is not None or (
-        bool(head.lines) and _ROW.match(head.lines[0]) is not None
+    return head.find("GPS_Date_Time", "RTC_Date_Time", "CO2") is not None or any(
+        _ROW.match(line) and _is_row(line) for line in head.lines[:_PREAMBLE]
     )
+
+
+def _is_row(line: str) -> bool:
+    return line.count(",") in (len(NAMES) - 1, len(NAMES))  # or one more: row names in front
 
 
 def read(file: LogFile, head: Head, *, zone: str | None, suite: Suite | None) -> list[Stream]:
@@ -122,6 +127,7 @@ def read(file: LogFile, head: Head, *, zone: str | None, suite: Suite | None) ->
         file,
         is_header=lambda line: "RTC_Date_Time" in line,
         header=header,
+        skip=0 if has_header else next(n for n, line in enumerate(head.lines) if _is_row(line)),
         time=lambda names: [column(names, "rtc_date_time_pst")],
         wanted=lambda names: [name for name in names if _bare(name) in COLUMNS],
         texts=[n for n in names_of(head, has_header) if _bare(n) in ("latitude_dm", "longitude_dm")],

@@ -32,6 +32,9 @@ class StampParser:
         self.file, self.format = file, stamp_format
         self.epoch = np.datetime64(epoch, "ns")
         self.order = order  # "dmy" or "mdy", known from the instrument or decided by the first block
+        self.may_shorten_years = (
+            order is not None
+        )  # 10/09/23 has one meaning only where the instrument's order is known
         self.is_zoned: bool | None = None
         self.leap = 0
 
@@ -69,6 +72,8 @@ class StampParser:
         numeric = pc.match_substring_regex(text, r"^\d{9,13}(\.\d*)?$")
         if pc.sum(numeric).as_py() > 0.5 * len(text):
             return self._seconds(text), True
+        if self.may_shorten_years:
+            text = pc.replace_substring_regex(text, r"^(\d{1,2}[-/.]\d{1,2}[-/.])(\d\d[T ])", r"\120\2")
         if pc.any(pc.match_substring_regex(text, _DAY_FIRST)).as_py():
             text = self._year_first(text, at)
         text = pc.replace_substring_regex(text, r"^(\d{4})[/.](\d{1,2})[/.]", r"\1-\2-")

@@ -1,0 +1,133 @@
+"""The doors of the product as the tests of real records and their benchmark use them."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+from real_checks import AGREEMENT, denoised_names, scale
+
+import pc2dae
+from pc2dae.archive.place import Archive, Record
+from pc2dae.archive.sources import Source
+from pc2dae.archive.work import denoise_one, order_of
+from pc2dae.edge.engines import engine_of
+from pc2dae.edge.messages import Sample
+from pc2dae.edge.stream import StreamingDenoiser
+from pc2dae.emit import Denoiser
+from pc2dae.flight import write_flight
+from pc2dae.flight.schema import suite_of
+from pc2dae.suite import Suite
+from pc2dae.web import gate, work
+from pc2dae.web.settings import Limits
+
+_CHUNK = 97  # samples fed at a time: no multiple of anything inside
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+Array = NDArray[np.float64]
+
+
+@cache
+def loaded(model: str, profile: str) -> Denoiser:
+    """A shipped model, loaded once."""
+    return pc2dae.load_model(model, profile=profile)
+
+
+def denoised(flight: xr.Dataset, model: str, profile: str) -> xr.Dataset:
+    """The flight through a shipped model."""
+    return pc2dae.denoise(flight, model=loaded(model, profile), profile=profile)
+
+
+def streamed(clean: xr.Dataset, model: str) -> dict[str, Array]:
+    """Unbounded estimates by channel that a stream gives for the samples which `clean` was made from."""
+    names = denoised_names(clean)
+    stream = StreamingDenoiser(engine_of(loaded(model, "live"), _only(suite_of(clean), names)))
+    items = samples(clean, names)
+    ready = [r for at in range(0, len(items), _CHUNK) for r in stream.feed(items[at : at + _CHUNK])] + stream.flush()
+    assert not stream.problems, stream.problems
+    assert [r.index for r in ready] == list(range(len(items)))
+    return dict(zip(names, np.stack([r.unbounded for r in ready], axis=1), strict=True))
+
+
+def stream_mismatches(clean: xr.Dataset, model: str) -> dict[str, int]:
+    """Samples per channel at which a stream differs from `clean`, denoised with profile `live`, by more than 1e-5."""
+    found = {}
+    for name, estimate in streamed(clean, model).items():
+        expected, tolerance = clean[f"{name}_unbounded"].values, AGREEMENT * scale(clean, name)
+        differs = (np.abs(estimate - expected) > tolerance) | (np.isnan(estimate) != np.isnan(expected))
+        if differs.any():
+            found[name] = int(differs.sum())
+    return found
+
+
+def samples(clean: xr.Dataset, names: list[str]) -> list[Sample]:
+    """Messages of a sender that has screened its samples: one for every cell of the grid."""
+    times = clean["time"].values.astype("datetime64[us]").astype(np.int64).tolist()
+    raw = np.stack([clean[f"{name}_raw"].values for name in names], axis=1).astype(float).tolist()
+    bits = np.stack([clean[f"qc_{name}"].values for name in names], axis=1).tolist()
+    return [
+        Sample.model_construct(
+            flight="real",
+            seq=number,
+            time=_EPOCH + timedelta(microseconds=time),
+            values={name: value for name, value in zip(names, row, strict=True) if np.isfinite(value)},
+            environment={},
+            qc=dict(zip(names, flags, strict=True)),
+            end=False,
+        )
+        for number, (time, row, flags) in enumerate(zip(times, raw, bits, strict=True))
+    ]
+
+
+def _only(suite: Suite, names: list[str]) -> Suite:
+    """The suite with the channels that were denoised."""
+    families = [
+        family.model_copy(update={"channel": tuple(c for c in family.channel if c.name in names)})
+        for family in suite.family
+    ]
+    return suite.model_copy(update={"family": tuple(f for f in families if f.channel)})
+
+
+def written_rows(clean: xr.Dataset, folder: Path) -> list[dict[str, str]]:
+    """The rows of the flight as a CSV."""
+    write_flight(clean, folder / "clean.csv")
+    with (folder / "clean.csv").open(encoding="utf-8", newline="") as handle:
+        return list(csv.DictReader(line for line in handle if not line.startswith("#")))
+
+
+def archived(path: Path, folder: Path, *, suite: Suite | None, zone: str | None, model: str) -> tuple[Archive, Record]:
+    """The record in an archive of its own, made in this process."""
+    archive = Archive(folder / "archive")
+    archive.prepare()
+    order = order_of(model, suite=suite, zone=zone)
+    return archive, denoise_one(Source(path.name.partition(".")[0], path), order, archive)
+
+
+def uploaded(path: Path, folder: Path, *, suite: Path | None, zone: str | None, model: str) -> dict[str, Any]:
+    """An upload as the web page's child processes handle it, in this process: what the page then shows of its run."""
+    limits, home = Limits(), folder / "flight"
+    uploads = home / "uploads"
+    uploads.mkdir(parents=True)
+    shutil.copyfile(path, uploads / path.name)
+    refused = gate.judge(uploads, members=limits.members, unpacked=limits.unpacked_bytes, ratio=limits.unpacked_ratio)
+    assert refused is None, refused
+    result = work.intake(
+        tell=lambda _share, _message: None,
+        folder=str(home),
+        run="first",
+        model=model,
+        title=path.name,
+        names={path.name: path.name},
+        suite=str(suite) if suite is not None else None,
+        zone=zone,
+    )
+    assert "run_error" not in result, result
+    facts = json.loads((home / "runs" / "first" / "facts.json").read_text(encoding="utf-8"))
+    return dict(facts)
