@@ -1,6 +1,6 @@
 """Does fine-tuning on two flights do harm on a third? Simulated flights of one payload, scored against the truth.
 
-    python benchmarks/finetune.py [CAMPAIGN ...]      # default: 31001 … 31006, 18 pairs, 5 minutes on an idle core
+    python benchmarks/finetune.py [CAMPAIGN ...]      # default: 31001 … 31006, 18 pairs
 
 Each campaign has three flights of ten minutes; every pair of them tunes `adaptive`, the third is scored: MAE
 improvement [%], mean of families, against the noise-free response at or above the bound. Printed for each pair: the

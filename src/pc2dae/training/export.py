@@ -131,8 +131,8 @@ def verify_twin(network: nn.Module, twin: Network, card: Card) -> float:
 
     Inputs span 1e-3 … 1e3 of the scale, other batch and window sizes, and hold values that are missing or not finite.
     The reference is torch in double precision. Features as large as the largest inputs can cancel to an estimate of the
-    size of the scale, and single precision then loses more than the tolerance in torch as well: a difference counts
-    relative to what torch's own single precision loses on that input where that is the larger allowance.
+    size of the scale; single precision then loses digits, in torch as in the twin. Where ten times what torch itself
+    loses on an input is more than the tolerance, a difference counts relative to that.
     """
     scale, bound = (np.asarray(card["scaler"][key])[:, None] for key in ("scale", "bound"))
     exact = copy.deepcopy(network).double()
