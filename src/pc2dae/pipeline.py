@@ -237,8 +237,8 @@ def fit(
     """Train a network on flights (needs pc2dae[train]) and return it; with `out`, the run's folder is kept there.
 
     The same call on the same `out` goes on with a run that was cut short. `truths` are needed by objective `truth`;
-    `mass` and `spectral` weigh the optional terms of the loss, which the paper did not use. Variant `adaptive` begins
-    with the shipped weights and is tuned to the flights by blind spots; they stay where that does not pay.
+    `mass` and `spectral` weigh the optional terms of the loss, which the paper did not use. Variant `adaptive` starts
+    from the shipped weights and is tuned to the flights by recorruption; they are kept unless the gain is clear.
     """
     from pc2dae.training.finetune import finetune
     from pc2dae.training.run import Plan, settings_for, train

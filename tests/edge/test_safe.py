@@ -22,9 +22,9 @@ from pc2dae.edge.safe import SIZE_LIMIT, inspect, is_sealed, read_onnx, seal, ve
 from pc2dae.errors import ModelError
 
 
-def model(*, domain="", external=False, nested=False, function=False):
+def model(*, domain="", external=False, nested=False, function=False, one=None):
     """A graph that adds one to its input, in several shady forms."""
-    one = numpy_helper.from_array(np.ones(1, np.float32), "one")
+    one = numpy_helper.from_array(np.ones(1, np.float32), "one") if one is None else one
     if external:
         one.ClearField("raw_data")
         one.data_location = TensorProto.EXTERNAL
@@ -116,6 +116,45 @@ def test_foreign_operators_are_refused_at_any_depth(tmp_path):
 
 def test_functions_of_its_own_are_refused(tmp_path):
     refused(seal(model(function=True)), "functions of its own", tmp_path)
+
+
+def raw(values, dtype):
+    return numpy_helper.from_array(np.array(values, dtype), "one")
+
+
+def listed(values, kind):
+    return helper.make_tensor("one", kind, [len(values)], values)
+
+
+FLOATS = [(raw, np.float32), (raw, np.float16), (raw, np.float64),
+          (listed, TensorProto.FLOAT), (listed, TensorProto.DOUBLE),
+          (listed, TensorProto.FLOAT16), (listed, TensorProto.BFLOAT16)]  # fmt: skip
+
+
+@pytest.mark.parametrize(("make", "kind"), FLOATS)
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_weights_that_are_not_finite_are_refused(make, kind, bad, tmp_path):
+    refused(seal(model(one=make([1.0, bad, 2.0], kind))), "weights that are NaN or infinite", tmp_path)
+
+
+@pytest.mark.parametrize(("make", "kind"), FLOATS)
+def test_weights_of_any_finite_size_are_read(make, kind):
+    largest = 6e4 if kind in (np.float16, TensorProto.FLOAT16) else 3e38
+    verify_onnx(seal(model(one=make([0.0, -0.0, 1e-7, -largest, largest], kind))), where="model.onnx")
+
+
+def test_integers_are_no_weights():
+    verify_onnx(seal(model(one=raw([-1, 2**31 - 1, 0x7F80_0000], np.int32))), where="model.onnx")
+
+
+def test_weights_nested_in_a_branch_are_looked_at(tmp_path):
+    constant = helper.make_node("Constant", [], ["z"], value=raw([np.nan], np.float32))
+    inner = helper.make_graph([constant], "inner", [], [helper.make_tensor_value_info("z", TensorProto.FLOAT, None)])
+    condition = numpy_helper.from_array(np.array(True), "c")
+    branch = helper.make_node("If", ["c"], ["y"], then_branch=inner, else_branch=inner)
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [1])
+    whole = helper.make_model(helper.make_graph([branch], "g", [], [y], [condition]))
+    refused(seal(whole.SerializeToString()), "NaN or infinite", tmp_path)
 
 
 def test_too_large_is_refused_without_reading(tmp_path, monkeypatch):

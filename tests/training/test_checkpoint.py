@@ -7,6 +7,7 @@ import torch
 
 from pc2dae.errors import ModelError
 from pc2dae.model.pc2dae import LEAN, PC2DAE
+from pc2dae.training import checkpoint
 from pc2dae.training.checkpoint import build_network, load_checkpoint, save_checkpoint
 from pc2dae.windows.scaling import Scaler
 
@@ -45,6 +46,22 @@ def test_a_pickle_in_place_of_the_weights_is_never_opened(saved):
     torch.save(network.state_dict(), folder / "weights.safetensors")
     with pytest.raises(ModelError, match="damaged or another file"):
         load_checkpoint(folder)
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_weights_that_are_not_finite_are_neither_saved_nor_loaded(saved, tmp_path, monkeypatch, bad):
+    _, network = saved
+    with torch.no_grad():
+        network.trunk[0].convolution.weight[0, 0, 0] = bad
+    _, card = load_checkpoint(saved[0])
+    with pytest.raises(ModelError, match=r"the weights of new are NaN or infinite \('trunk\.0\.convolution\.weight'\)"):
+        save_checkpoint(tmp_path / "new", network, card)
+    assert not (tmp_path / "new").exists()
+    monkeypatch.setattr(checkpoint, "check_finite", lambda weights, where: None)
+    save_checkpoint(tmp_path / "new", network, card)  # as an earlier version did
+    monkeypatch.undo()
+    with pytest.raises(ModelError, match="the weights of new are NaN or infinite"):
+        load_checkpoint(tmp_path / "new")
 
 
 def test_a_folder_without_a_model_says_so(tmp_path):

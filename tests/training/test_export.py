@@ -17,8 +17,10 @@ from pc2dae.edge.runtime import denoiser_of, open_onnx
 from pc2dae.edge.safe import inspect
 from pc2dae.errors import ModelError
 from pc2dae.model.pc2dae import LEAN, PC2DAE
+from pc2dae.models import load_model
 from pc2dae.training import export
-from pc2dae.training.checkpoint import save_checkpoint
+from pc2dae.training.adaptive import pretrained
+from pc2dae.training.checkpoint import load_checkpoint, save_checkpoint
 from pc2dae.windows.scaling import Scaler
 
 
@@ -132,7 +134,41 @@ def test_an_export_that_differs_is_refused(twin, traced_once, monkeypatch):
         return model
 
     monkeypatch.setattr(export, "_trace", slightly_wrong)
-    with pytest.raises(ModelError, match="differs from torch"):
+    with pytest.raises(ModelError, match=r"differs from torch .*; train it again with another --seed"):
+        export.export_onnx(network, card)
+
+
+@pytest.mark.slow
+def test_rounding_that_torch_shares_is_no_difference(suite, monkeypatch):
+    """A constant of 2000 that the environment adds to the features and the projection takes off again.
+
+    It changes nothing but the digits that single precision has left, in torch as in the twin.
+    """
+    card, network = card_and_network(suite, 1)
+    with torch.no_grad():
+        network.environment.second.bias.add_(2000.0)
+        for head in network.heads:
+            added = head.environment.weight[:, :, 0] @ torch.full((LEAN.environment,), 2000.0)
+            head.projection.bias.sub_(head.projection.weight[:, :, 0] @ added)
+    twin = denoiser_of(export.export_onnx(network, card), name="x").network
+    monkeypatch.setattr(export, "ROUNDING", 0.0)
+    assert export.verify_twin(network, twin, card) > export.TOLERANCE
+
+
+def test_weights_that_are_not_finite_are_not_exported(twin, traced_once, monkeypatch):
+    card, network, _ = twin
+    trace = export._trace
+
+    def diverged(net, channels):
+        model = trace(net, channels)
+        weight = next(w for w in model.graph.initializer if "trunk.0.convolution.weight" in w.name)
+        values = onnx.numpy_helper.to_array(weight).copy()
+        values[0, 0, 0] = np.nan
+        weight.CopyFrom(onnx.numpy_helper.from_array(values, weight.name))
+        return model
+
+    monkeypatch.setattr(export, "_trace", diverged)
+    with pytest.raises(ModelError, match="the export has weights that are NaN or infinite"):
         export.export_onnx(network, card)
 
 
@@ -153,3 +189,19 @@ def test_a_checkpoint_is_exported_with_its_card_beside_it(twin, traced_once, tmp
     assert "differs from torch by" in line
     beside = parse_card((tmp_path / "out.card.json").read_bytes(), where="card")
     assert beside["sha256"]["onnx"] == open_onnx(tmp_path / "out.onnx").sha256
+
+
+def test_a_tuned_adaptive_network_is_exported_as_it_was_saved(tmp_path):
+    network, card, data = pretrained()
+    card = {key: value for key, value in card.items() if key != "sha256"}
+    save_checkpoint(tmp_path / "tuned", network, card, onnx=data)
+    assert "kB, the ONNX of tuned" in export.export_checkpoint(tmp_path / "tuned", tmp_path / "out.onnx")
+    assert (tmp_path / "out.onnx").read_bytes() == data
+    assert load_model(tmp_path / "out.onnx").look_ahead == card["look_ahead"]
+    with pytest.raises(ModelError, match="no 8-bit form; export without --int8"):
+        export.export_checkpoint(tmp_path / "tuned", tmp_path / "out.onnx", int8=True)
+    with pytest.raises(ModelError, match=r"network 'adaptive'.*; use its model\.onnx"):
+        load_checkpoint(tmp_path / "tuned")
+    (tmp_path / "tuned" / "model.onnx").write_bytes(data[:-1] + b"0")
+    with pytest.raises(ModelError, match="damaged or another file"):
+        export.export_checkpoint(tmp_path / "tuned", tmp_path / "out.onnx")

@@ -20,7 +20,7 @@ def train(
     out: Path | None = typer.Option(None, "-o", "--out", metavar="MODEL", help="Folder; the same command resumes it."),
     variant: str = typer.Option("lean", help="adaptive, lean, wide, or a rival: unet, lstm-ae, cbdae+softplus …"),
     begin: str | None = typer.Option(
-        None, "--from", help="pretrained (adaptive: tuned to your flights by blind spots) or scratch (all others)."
+        None, "--from", help="pretrained (adaptive: tuned to your flights by recorruption) or scratch (all others)."
     ),
     objective: str = typer.Option(
         "paper", help="paper: undo added noise; blindspot: predict hidden samples; truth: simulated truth as target."
@@ -101,7 +101,7 @@ def _check_names(variant: str, objective: str, begin: str | None) -> None:
 
 
 def _outcome(card: dict[str, Any], out: Path) -> str:
-    if "blind_loss_tuned" in card["metrics"]:
+    if "is_tuned" in card["metrics"]:
         from pc2dae.training.finetune import summary
 
         return summary(card)

@@ -28,6 +28,14 @@ def fields(data: memoryview) -> Iterator[tuple[int, int | memoryview]]:
         at += size
 
 
+def varints(data: memoryview) -> Iterator[int]:
+    """The integers of a packed field."""
+    at = 0
+    while at < len(data):
+        value, at = _varint(data, at)
+        yield value
+
+
 def _varint(data: memoryview, at: int) -> tuple[int, int]:
     value = 0
     for shift in range(0, 70, 7):

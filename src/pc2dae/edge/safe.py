@@ -9,8 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from pc2dae.edge.card import Card, check_digest, digest, parse_card
-from pc2dae.edge.protobuf import Malformed, fields
+from pc2dae.edge.protobuf import Malformed, fields, varints
 from pc2dae.errors import ModelError
 
 SIZE_LIMIT = 5_000_000  # bytes; ours have less than 1 MB
@@ -26,6 +28,9 @@ _NODE, _INITIALIZER, _SPARSE_INITIALIZER, _INPUT, _OUTPUT = 1, 5, 15, 11, 12
 _ATTRIBUTE, _NODE_DOMAIN = 5, 7
 _TENSORS, _GRAPHS, _SPARSE_TENSORS = (5, 10), (6, 11), (22, 23)
 _EXTERNAL_DATA, _DATA_LOCATION = 13, 14
+_DATA_TYPE, _FLOAT_DATA, _INT32_DATA, _RAW_DATA, _DOUBLE_DATA = 2, 4, 5, 9, 10
+# Data type of a tensor → integers of the same size, and the exponent bits, all set in infinity and NaN alone.
+_FLOATS = {1: ("<u4", 0x7F80_0000), 10: ("<u2", 0x7C00), 11: ("<u8", 0x7FF0 << 48), 16: ("<u2", 0x7F80)}
 
 
 @dataclass(frozen=True)
@@ -63,7 +68,7 @@ def read_onnx(path: Path) -> tuple[bytes, Facts]:
 
 
 def verify_onnx(data: bytes, *, where: str) -> Facts:
-    """Refuse an ONNX that is damaged, or that would reach outside itself; `where` names it."""
+    """Refuse an ONNX that is damaged, reaches outside itself or has weights that are not finite; `where` names it."""
     if len(data) > SIZE_LIMIT:
         raise ModelError(f"{where} has {len(data) / 1e6:.1f} MB, but a model may have {SIZE_LIMIT / 1e6:.0f} MB")
     if data[:2] in (b"PK", b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05"):
@@ -87,7 +92,7 @@ def is_sealed(data: bytes) -> bool:
 
 
 def inspect(data: bytes, *, where: str) -> Facts:
-    """What the ONNX says of itself; external data, foreign operators and functions of its own are refused."""
+    """What the ONNX says of itself; external data, foreign operators, functions of its own, NaN are refused."""
     metadata: dict[str, str] = {}
     inputs: list[str] = []
     outputs: list[str] = []
@@ -151,9 +156,28 @@ def _check_sparse(sparse: memoryview, where: str) -> None:
 
 
 def _check_tensor(tensor: memoryview, where: str) -> None:
-    for number, value in fields(tensor):
+    parts = list(fields(tensor))
+    for number, value in parts:
         if number == _EXTERNAL_DATA or (number == _DATA_LOCATION and value != 0):
             raise ModelError(f"{where} keeps data in another file", hint="export it with `pc2dae export`")
+    kind = next((value for number, value in parts if number == _DATA_TYPE), 0)
+    if isinstance(kind, int) and kind in _FLOATS:
+        bits, exponent = _FLOATS[kind]
+        for number, value in parts:
+            if number in (_FLOAT_DATA, _RAW_DATA, _DOUBLE_DATA):
+                _check_finite(_bytes(value), bits, exponent, where)
+            elif number == _INT32_DATA:  # 16-bit floats, one to an integer
+                words = [value] if isinstance(value, int) else list(varints(value))
+                _check_finite(memoryview(np.array(words, np.uint64).astype(bits).tobytes()), bits, exponent, where)
+
+
+def _check_finite(data: memoryview, bits: str, exponent: int, where: str) -> None:
+    if len(data) % np.dtype(bits).itemsize:
+        raise Malformed
+    if ((np.frombuffer(data, bits) & np.array(exponent, bits)) == np.array(exponent, bits)).any():
+        raise ModelError(
+            f"{where} has weights that are NaN or infinite", hint="its training diverged: train and export it again"
+        )
 
 
 def _check_domain(domain: int | memoryview, where: str) -> None:

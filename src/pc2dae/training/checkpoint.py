@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load, save
-from torch import nn
+from torch import Tensor, nn
 
 from pc2dae.atomic import write_bytes
 from pc2dae.baselines import BASELINES
@@ -39,6 +40,7 @@ def build_network(name: str, suite: Suite, scaler: Scaler) -> nn.Module:
 
 def save_checkpoint(folder: Path, network: nn.Module, card: Card, *, onnx: bytes | None = None) -> Card:
     """Write the weights, the ONNX twin where there is one, and last the card that vouches for both; return it."""
+    check_finite(network.state_dict(), where=folder.name)
     weights = save({name: value.contiguous() for name, value in network.state_dict().items()})
     write_bytes(folder / WEIGHTS, weights)
     digests = {WEIGHTS: digest(weights)}
@@ -55,13 +57,30 @@ def load_checkpoint(folder: Path) -> tuple[nn.Module, Card]:
     card = parse_card(read_limited(folder / CARD), where=f"{folder.name}/{CARD}")
     data = read_limited(folder / WEIGHTS)
     check_digest(data, card["sha256"].get(WEIGHTS), where=f"{folder.name}/{WEIGHTS}")
+    if card["network"] not in BUILDERS:
+        raise ModelError(
+            f"{folder.name} holds network '{card['network']}', which is not built here from its weights",
+            hint=f"use its {ONNX}",
+        )
     network = build_network(card["network"], suite_of_card(card), Scaler.from_dict(card["scaler"]))
     try:
-        network.load_state_dict(load(data))
+        weights = load(data)
+        check_finite(weights, where=folder.name)
+        network.load_state_dict(weights)
     except (SafetensorError, RuntimeError) as error:
         reason = str(error).splitlines()[0]
         raise ModelError(f"the weights in {folder.name} do not fit network '{card['network']}': {reason}") from None
     return network.eval(), card
+
+
+def check_finite(weights: Mapping[str, Tensor], *, where: str) -> None:
+    """Refuse weights that are NaN or infinite, as those of a training that diverged; `where` names the model."""
+    for name, value in weights.items():
+        if not torch.isfinite(value).all():
+            raise ModelError(
+                f"the weights of {where} are NaN or infinite ('{name}')",
+                hint="its training diverged: check the data and train it again, with another --seed",
+            )
 
 
 def suite_of_card(card: Card) -> Suite:

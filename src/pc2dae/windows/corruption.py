@@ -1,4 +1,4 @@
-"""What is done to training windows: noise put on top, samples hidden."""
+"""What is done to training windows: noise added, records recorrupted, samples hidden."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ Array = NDArray[np.floating[Any]]
 Mask = NDArray[np.bool_]
 
 SIGMA_MAX = 0.1  # in units of the channel's scale: the paper's larger injection
+ALPHA = 0.7  # recorruption: the input gets √(1 + 0.7²) = 1.22 times the noise, its target √(1 + 0.7⁻²) = 1.74 times
 BLIND_SHARE = 0.04  # share of samples asked for per window: few enough that their neighbours stay visible
 
 
@@ -19,6 +20,44 @@ def inject(values: Array, scale: Array, rng: np.random.Generator) -> NDArray[np.
     sigma = rng.uniform(0.0, SIGMA_MAX, size=(len(values), 1, 1)) * np.asarray(scale)[:, None]
     noise = rng.standard_normal(values.shape, dtype=np.float32)
     return (values + sigma.astype(np.float32) * noise).astype(np.float32)
+
+
+def recorrupt(
+    values: Array, valid: Mask, sigma: Array, lag1: Array, rng: np.random.Generator
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """A noisier input and an even noisier target made from one noisy record, their noises independent of each other.
+
+        input = y + α n,   target = y − n / α,   n with the σ and the lag-1 correlation of the noise in y
+
+    For Gaussian noise and any function f of the input, E (f − target)² = E (f − truth)² + constant: a network can be
+    trained and judged by squared error without truth. Where n has less variance than the noise in y (a misjudged σ,
+    noise that grows with the signal) the loss rewards following the noise, where it has more, smoothing.
+
+    `values` and `valid` are (…, channel, time), `sigma` [units of the channel] and `lag1` (…, channel).
+    Pang, Zheng, Quan, Ji: Recorrupted-to-Recorrupted, CVPR 2021.
+    """
+    noise = np.asarray(sigma)[..., None] * correlated_noise(valid, lag1, rng)
+    return values + ALPHA * noise, values - noise / ALPHA
+
+
+def correlated_noise(valid: Mask, lag1: Array, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Normal noise of unit variance whose correlation between successive valid samples is `lag1`, (…, channel).
+
+    A moving average of two samples up to |lag1| = 0.5, which is as far as it goes; beyond, autoregressive. An invalid
+    sample has the noise of the last valid one, so a stale repeat stays a repeat.
+    """
+    rho = np.clip(np.nan_to_num(np.asarray(lag1, dtype=np.float64)), -0.5, 0.99)[..., None]
+    white = rng.standard_normal((*valid.shape[:-1], valid.shape[-1] + 1))
+    moving = np.minimum(rho, 0.5)
+    theta = 2 * moving / (1 + np.sqrt(1 - 4 * moving**2))  # solves θ / (1 + θ²) = ρ
+    noise = (white[..., 1:] + theta * white[..., :-1]) / np.sqrt(1 + theta**2)
+    if (rho > 0.5).any():
+        series = white[..., 1:].copy()
+        for t in range(1, series.shape[-1]):
+            series[..., t] = rho[..., 0] * series[..., t - 1] + np.sqrt(1 - rho[..., 0] ** 2) * series[..., t]
+        noise = np.where(rho > 0.5, series, noise)
+    order = np.maximum(np.cumsum(valid, axis=-1) - 1, 0)
+    return np.take_along_axis(noise, order, axis=-1)
 
 
 def hide(valid: Mask, width: NDArray[np.integer[Any]], rng: np.random.Generator) -> tuple[Mask, Mask]:

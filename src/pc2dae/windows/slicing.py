@@ -111,18 +111,28 @@ def random_crops(
     length: int = WINDOW,
 ) -> Crops:
     """`count` windows at random offsets, each sample of the segments equally likely to be a window's middle."""
-    sizes = np.array([segment.stop - segment.start for segment in segments])
-    middles = rng.integers(0, sizes.sum(), size=count)
-    which = np.searchsorted(np.cumsum(sizes), middles, side="right")
-    starts = middles - (np.cumsum(sizes) - sizes)[which] - length // 2
-    return crops_at(
-        records, [(segments[i], segments[i].start + int(s)) for i, s in zip(which, starts, strict=True)], length
-    )
+    return crops_at(records, random_places(segments, rng, count=count, length=length), length)
 
 
 def tiled_crops(records: Sequence[Record], segments: Sequence[Segment], *, length: int = WINDOW) -> Crops:
     """Segments cut into consecutive windows, the last partly empty: a held-out loss looks at every sample once."""
-    return crops_at(records, [(s, at) for s in segments for at in range(s.start, s.stop, length)], length)
+    return crops_at(records, tiled_places(segments, length=length), length)
+
+
+def random_places(
+    segments: Sequence[Segment], rng: np.random.Generator, *, count: int, length: int
+) -> list[tuple[Segment, int]]:
+    """Segment and first sample of each window of `random_crops`."""
+    sizes = np.array([segment.stop - segment.start for segment in segments])
+    middles = rng.integers(0, sizes.sum(), size=count)
+    which = np.searchsorted(np.cumsum(sizes), middles, side="right")
+    starts = middles - (np.cumsum(sizes) - sizes)[which] - length // 2
+    return [(segments[i], segments[i].start + int(s)) for i, s in zip(which, starts, strict=True)]
+
+
+def tiled_places(segments: Sequence[Segment], *, length: int) -> list[tuple[Segment, int]]:
+    """Segment and first sample of each window of `tiled_crops`."""
+    return [(s, at) for s in segments for at in range(s.start, s.stop, length)]
 
 
 def crops_at(records: Sequence[Record], places: Sequence[tuple[Segment, int]], length: int) -> Crops:
