@@ -18,9 +18,12 @@ _LAG = 2  # beyond the reach of differenced noise
 _BLOCK = 16  # samples; long enough for a slope, short enough to lie between two plumes
 _QUIET = 0.5  # share of blocks that is taken as quiet
 _TAIL = 6.0  # robust sigmas kept: all of a normal law, nearly all of Student's t with 4 degrees of freedom, no spike
-TRAILING_STEP = 10  # samples between two looks of a live stream
-TRAILING_WINDOW = 300  # samples that a live stream looks back on
 _MAD = 1.4826  # from median absolute deviation to sigma, normal law
+_ALIKE = 0.6  # correlation of second differences from which two channels are compared
+_LOOKS, _LOOK = 10, 1000  # stretches of a long record, and samples of each, in which shared noise is looked for
+_SHARED = 0.25  # of the variance that independent noises would leave
+_FREEDOM = (1, 2, 3, 4, 5, 8, 12, 20, 40, 1000)  # degrees of freedom …
+_STUDENT = (6.314, 2.920, 2.353, 2.132, 2.015, 1.860, 1.782, 1.725, 1.684, 1.645)  # … and the 95 % point of t
 
 Array = NDArray[np.float64]
 
@@ -124,43 +127,65 @@ def _step(x: Array) -> float:
     gaps = gaps[gaps > 0]
     if len(gaps) == 0 or len(gaps) + 1 > len(x) / 2:
         return 0.0
-    return float(gaps[gaps > 1e-9 * max(abs(ordered[0]), abs(ordered[-1]))].min(initial=np.inf))
+    gaps = gaps[gaps > 1e-9 * max(abs(ordered[0]), abs(ordered[-1]))]  # smaller ones are rounding
+    return float(gaps.min()) if len(gaps) else 0.0
 
 
-def trailing_noise(
-    values: NDArray[np.floating],
-    valid: NDArray[np.bool_],
-    prior: Array,
-    *,
-    window: int = TRAILING_WINDOW,
-    warmup: int = 30,
-) -> tuple[Array, Array]:
-    """Level and lag-1 autocorrelation at each sample, (channel, time) each, without looking ahead.
+def is_held(x: Array) -> bool:
+    """Whether exact repeats in a series come from a logger that holds a slow sensor's value.
 
-    Taken anew every ten samples from the last `window`; for the first `warmup` samples `prior` holds, where known.
+    Not from chance (repeats would come as often some samples apart) nor from a quantised channel at rest (what lies
+    between two repeats would be one or two steps).
     """
-    length = values.shape[1]
-    sigma, lag1 = np.empty(values.shape), np.zeros(values.shape)
-    for start in range(0, length, TRAILING_STEP):
-        part = slice(start, start + TRAILING_STEP)
-        sigma[:, part], lag1[:, part] = (
-            level[:, None] for level in noise_before(values, valid, prior, start, window, warmup)
-        )
-    return sigma, lag1
+    x = x[np.isfinite(x)]
+    same = np.diff(x) == 0
+    if len(x) < 60 or np.count_nonzero(same) < 0.1 * len(x):
+        return False
+    distinct = np.unique(x)
+    if len(distinct) < 20:
+        return False
+    apart = np.mean([np.mean(x[lag:] == x[:-lag]) for lag in (11, 13, 17)])
+    jumps = np.abs(np.diff(x))[~same]
+    return bool(np.mean(same) > 5.0 * apart and np.median(jumps) > 5.0 * np.diff(distinct).min())
 
 
-def noise_before(
-    values: NDArray[np.floating],
-    valid: NDArray[np.bool_],
-    prior: Array,
-    start: int,
-    window: int = TRAILING_WINDOW,
-    warmup: int = 30,
-) -> tuple[Array, Array]:
-    """Level and lag-1 autocorrelation that hold for the ten samples from `start`: from what came before them."""
-    past = slice(max(start - window, 0), start)
-    noise = noise_level(values[:, past], valid[:, past])
-    known = np.isfinite(noise.sigma) & (noise.sigma > 0)
-    if start < warmup:
-        known &= ~np.isfinite(prior)
-    return np.where(known, noise.sigma, prior), np.where(known, np.nan_to_num(noise.lag1), 0.0)
+def shared_noise(values: NDArray[np.floating], valid: NDArray[np.bool_], sigma: Array) -> NDArray[np.intp]:
+    """A number per channel; channels of one number have the same noise: copies, or linear functions of each other.
+
+    The second differences of one channel, regressed on those of the other, leave a quarter or less of the variance that
+    two independent noises of levels `sigma` would: var(d_i − β d_j) = 6 (σ_i² + β² σ_j²). Two sensors in the same plume
+    leave all of it.
+    """
+    group = np.arange(len(values))
+    if len(values) < 2 or values.shape[1] <= 2 * _LAG:
+        return group
+    if values.shape[1] > _LOOKS * _LOOK:  # a long record: as many looks, evenly spread, tell as much
+        starts = np.linspace(0, values.shape[1] - _LOOK, _LOOKS).astype(int)
+        at = (starts[:, None] + np.arange(_LOOK)).ravel()
+        values, valid = values[:, at], valid[:, at]
+    x = np.where(valid & np.isfinite(values), values, np.nan)
+    usable = np.isfinite(sigma) & (sigma > 0)
+    d = (x[:, : -2 * _LAG] - 2 * x[:, _LAG:-_LAG] + x[:, 2 * _LAG :]) / np.sqrt(6.0)
+    known = np.isfinite(d) & usable[:, None]
+    z = np.where(known, d / np.where(usable, sigma, 1.0)[:, None], 0.0)
+    sign = np.clip(z, -3, 3)  # a bright plume does not decide which pairs are looked at
+    power = np.sqrt(np.maximum((sign**2) @ known.T.astype(float), 1e-30))
+    alike = np.abs(sign @ sign.T) / (power * power.T)
+    for i, j in zip(*np.nonzero(np.triu(alike > _ALIKE, 1)), strict=True):
+        both = known[i] & known[j]
+        a, b = z[i, both], z[j, both]
+        if len(a) < 16 or not (b @ b) > 0:
+            continue
+        slope = (a @ b) / (b @ b)
+        if (_MAD * np.median(np.abs(a - slope * b))) ** 2 < _SHARED * (1 + slope**2):
+            group[group == group[j]] = group[i]
+    return group
+
+
+def level_doubt(count: NDArray[np.integer]) -> Array:
+    """The factor on intervals whose noise level comes from few samples: Student's t over the normal law's 1.645.
+
+    Degrees of freedom (n − 1)/3, at least one: differences overlap, and only quiet blocks are used.
+    """
+    freedom = np.maximum((np.asarray(count) - 1) / 3, 1.0)
+    return np.exp(np.interp(np.log(freedom), np.log(_FREEDOM), np.log(np.array(_STUDENT) / _STUDENT[-1])))

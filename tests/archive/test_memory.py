@@ -22,7 +22,7 @@ def peak_of(length: int, seen: set[int]) -> int:
         seen.add(values.shape[-1])
         return values, values, values
 
-    denoiser = AdaptiveDenoiser("echo", network, look_back=300, look_ahead=200, reach=100)
+    denoiser = AdaptiveDenoiser("echo", network, look_back=300, look_ahead=200, before=100, after=100)
     values = np.random.default_rng(0).normal(100.0, 1.0, (3, length))
     job = denoiser.prepare(xr.Dataset(), SUITE)
     tracemalloc.start()

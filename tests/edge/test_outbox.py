@@ -32,12 +32,13 @@ START = datetime(2025, 10, 1, 12, tzinfo=UTC)
 def engine(ahead: int = 2) -> AdaptiveEngine:
     """A network that gives back what it saw, the mean of the sample and the one before it."""
 
-    def network(values: Array, valid: Array, noise: Array, lag1: Array, bound: Array) -> tuple[Array, ...]:
+    def network(values: Array, valid: Array, noise: Array, *others: Array) -> tuple[Array, ...]:
         x = np.where(valid > 0, values, 0)
-        mean = 0.5 * (x + np.pad(x, ((0, 0), (0, 0), (1, 0)))[..., :-1])
+        mean = 0.5 * (x + np.pad(x, ((0, 0), (0, 0), (1, 0)), mode="edge")[..., :-1])
         return mean, mean, noise
 
-    return AdaptiveEngine(AdaptiveDenoiser("stand-in", network, look_back=4, look_ahead=ahead, reach=4), SUITE)
+    denoiser = AdaptiveDenoiser("stand-in", network, look_back=4, look_ahead=ahead, before=4, after=ahead)
+    return AdaptiveEngine(denoiser, SUITE)
 
 
 def message(seq: int, *, flight: str = "f", second: int | None = None, **more: Any) -> bytes:

@@ -42,17 +42,22 @@ Record = tuple[Array, Array, np.ndarray]
 def averaging(back: int, ahead: int) -> AdaptiveDenoiser:
     """A stand-in for the network that depends on every input within its reach: a mean of observations weighted by σ."""
 
-    def network(values: Array, valid: Array, noise: Array, lag1: Array, bound: Array) -> tuple[Array, ...]:
-        fine = (np.isfinite(values) & (valid > 0.5)).astype(np.float32)
-        z = np.where(fine > 0, values, 0) / noise
+    def network(
+        values: Array, valid: Array, noise: Array, lag1: Array, bound: Array, group: Array
+    ) -> tuple[Array, ...]:
+        fine = (np.isfinite(values) & (valid > 0.5)) / noise
         weights = 1.0 / (1 + np.abs(np.arange(-back, ahead + 1)))
-        wide = [np.pad(x, ((0, 0), (0, 0), (back, ahead))) for x in (z * fine, fine)]
+        wide = [
+            np.pad(x, ((0, 0), (0, 0), (back, ahead)))
+            for x in (np.where(fine > 0, values, 0) * fine, fine, fine * (values - bound), fine * group)
+        ]
         sums = [np.lib.stride_tricks.sliding_window_view(x, len(weights), axis=-1) @ weights for x in wide]
-        sums[1] = sums[1] + 1e-3
-        mean = sums[0] / sums[1] * noise * (1 + 0.1 * lag1)
-        return np.maximum(mean, 0), mean + bound, noise / np.sqrt(sums[1])
+        mass = np.maximum(sums[1], 1e-9)
+        mean = sums[0] / mass * (1 - 0.1 * lag1) + 0.1 * lag1 * values
+        return mean, mean, np.nan_to_num(noise + 0.01 * sums[2] / mass + 0.01 * sums[3] / mass)
 
-    return AdaptiveDenoiser("stand-in", network, look_back=back, look_ahead=ahead, reach=min(back, 20), profile="live")
+    reach = {"look_back": back, "look_ahead": ahead, "before": min(back, 20), "after": min(ahead, 20)}
+    return AdaptiveDenoiser("stand-in", network, **reach, profile="live")
 
 
 def windowed() -> WindowedDenoiser:

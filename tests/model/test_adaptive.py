@@ -22,10 +22,18 @@ def network(config: AdaptiveConfig = SMALL, seed: int = 0) -> Adaptive:
     return made
 
 
-def run(net: Adaptive, values: torch.Tensor, valid: torch.Tensor | None = None, sigma: float = 1.0, bound: float = 0.0):
+def run(
+    net: Adaptive,
+    values: torch.Tensor,
+    valid: torch.Tensor | None = None,
+    sigma: float | torch.Tensor = 1.0,
+    bound: float = 0.0,
+    group: list[int] | None = None,
+):
     ones = torch.ones_like(values)
+    groups = torch.tensor(range(values.shape[1]) if group is None else group)[None, :, None] * ones
     with torch.no_grad():
-        return net(values, ones if valid is None else valid, sigma * ones, 0 * ones, bound + 0 * ones[..., :1])
+        return net(values, ones if valid is None else valid, sigma * ones, 0 * ones, bound + 0 * ones, groups)
 
 
 def test_windows_are_sums_of_their_samples() -> None:
@@ -83,18 +91,83 @@ def test_a_sample_matters_only_within_reach() -> None:
 FLOATS = st.floats(width=32, allow_nan=True, allow_infinity=True)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     values=arrays(np.float32, (1, 2, 40), elements=FLOATS),
     noise=arrays(np.float32, (1, 2, 40), elements=FLOATS),
     lag1=arrays(np.float32, (1, 2, 40), elements=FLOATS),
     valid=arrays(np.float32, (1, 2, 40), elements=FLOATS),
+    group=arrays(np.float32, (1, 2, 40), elements=FLOATS),
     bound=st.sampled_from([0.0, 300.0, -5.0]),
+    seed=st.integers(0, 3),
 )
-def test_any_input_gives_finite_values_at_or_above_the_bound(values, noise, lag1, valid, bound) -> None:
-    least = torch.full((1, 2, 1), bound)
+def test_any_input_gives_values_in_the_range_of_the_samples(values, noise, lag1, valid, group, bound, seed) -> None:
+    """Finite, at or above the bound, and before the bound within 3 σ of the samples they can be made from."""
+    least = torch.full((1, 2, 40), bound)
+    inputs = [torch.from_numpy(a) for a in (values, valid, noise, lag1)]
     with torch.no_grad():
-        outputs = Deployed(network())(*map(torch.from_numpy, (values, valid, noise, lag1)), least)
+        outputs = Deployed(network(seed=seed))(*inputs, least, torch.from_numpy(group))
     assert all(torch.isfinite(output).all() for output in outputs)
     assert (outputs[0] >= least).all()
     assert (outputs[2] > 0).all()
+    unbounded = outputs[1].numpy().astype(float)
+    sigma = np.where((noise > 1e-30) & (noise < 1e30), noise, 1.0).astype(float)
+    with np.errstate(invalid="ignore"):
+        seen = np.isfinite(values) & (np.abs(values) < 1e30) & (valid > 0.5)
+    for channel in range(2):
+        x = values[0, channel].astype(float)
+        for t in range(40):
+            near = seen[0, channel, max(t - 15, 0) : t + 16]
+            if not near.any():
+                continue
+            part = x[max(t - 15, 0) : t + 16][near]
+            largest = np.abs(x[seen[0, channel]]).max()
+            slack = 3 * sigma[0, channel, t] + 1e-6 * (largest + sigma[0, channel].max())  # float32
+            assert part.min() - slack <= unbounded[0, channel, t] <= part.max() + slack
+
+
+@pytest.mark.parametrize("config", VARIANTS)
+def test_a_noise_level_that_changes_does_not_change_what_was_measured(config: str) -> None:
+    """Averages are formed in physical units: a constant stays, whatever the noise level does."""
+    values = torch.full((1, 1, 300), 420.0)
+    sigma = torch.logspace(-3, 3, 300)[None, None]
+    estimate, _ = run(network(VARIANTS[config]), values, sigma=sigma, bound=300.0)
+    assert torch.allclose(estimate, values, atol=1e-3)
+
+
+def test_copies_are_as_if_they_were_not_there() -> None:
+    torch.manual_seed(3)
+    values = 10 + 3 * torch.randn(1, 2, 200)
+    copied = torch.cat([values, values[:, :1], values[:, :1]], 1)
+    alone, sigma = run(network(), values)
+    estimate, spread = run(network(), copied, group=[0, 1, 0, 0])
+    for channel, original in enumerate((0, 1, 0, 0)):
+        assert torch.allclose(estimate[:, channel], alone[:, original], atol=1e-4)
+        assert torch.allclose(spread[:, channel], sigma[:, original], atol=1e-4)
+
+
+def test_what_lies_under_a_flag_is_not_looked_at() -> None:
+    torch.manual_seed(4)
+    values = 10 + torch.randn(1, 2, 200)
+    valid = torch.ones_like(values)
+    valid[0, 0, 1::2] = 0
+    held, noise, nothing = values.clone(), values.clone(), values.clone()
+    held[0, 0, 1::2] = values[0, 0, ::2]
+    noise[0, 0, 1::2] = 1e20 * torch.randn(100)
+    nothing[0, 0, 1::2] = torch.nan
+    answers = [run(network(), x, valid) for x in (held, noise, nothing)]
+    for other in answers[1:]:
+        assert all(torch.equal(a, b) for a, b in zip(answers[0], other, strict=True))
+
+
+@pytest.mark.parametrize("config", VARIANTS)
+def test_values_may_be_counted_from_anywhere(config: str) -> None:
+    """Also where a channel begins late: nothing may depend on what the constant is."""
+    torch.manual_seed(5)
+    values = 10 + torch.randn(1, 2, 600, dtype=torch.float64)
+    valid = torch.ones_like(values)
+    valid[0, 1, :400] = 0
+    valid[0, 0, 100:130] = 0
+    net = network(VARIANTS[config]).double()
+    near, far = (run(net, values + level, valid, bound=level)[0] - level for level in (0.0, 1000.0))
+    assert torch.allclose(near, far, atol=1e-6)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import lru_cache
 from typing import Any
 
@@ -34,13 +35,13 @@ def denoised_names(clean: xr.Dataset) -> list[str]:
 
 
 def unexplained_channels(clean: xr.Dataset) -> list[str]:
-    """Channels with observations that were not denoised although their family was not said to be left raw."""
-    suite, left_raw = suite_of(clean), clean.attrs["pc2dae_left_raw"]
+    """Channels with observations that were not denoised although they were not said to be left raw."""
+    suite, left_raw = suite_of(clean), set(re.findall(r"[A-Za-z]\w*", clean.attrs["pc2dae_left_raw"]))
     return [
         name
         for name in suite.names
         if f"{name}_unbounded" not in clean
-        and f"{suite.family_of(name)} (" not in left_raw
+        and name not in left_raw
         and (np.isfinite(clean[name].values) & (clean[f"qc_{name}"].values & NOT_MEASURED == 0)).any()
     ]
 

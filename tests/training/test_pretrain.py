@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 import torch
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 
 import pc2dae.training.pretrain as room
 from pc2dae.training.pretrain import SETTINGS, draw_scenes, pretrain
@@ -29,3 +29,13 @@ def test_what_ships_lies_halfway_between_dim_and_bright_scenes(tmp_path, short):
 def test_the_same_seed_gives_the_same_weights_and_a_finished_run_is_not_run_again(tmp_path, short):
     once, twice, again = (pretrain(tmp_path / place, settings=short).state_dict() for place in "aba")
     assert all(torch.equal(once[n], twice[n]) and torch.equal(once[n], again[n]) for n in once)
+
+
+def test_training_that_goes_on_from_weights_goes_half_the_way(tmp_path, short):
+    begun = pretrain(tmp_path / "first", settings=short).state_dict()
+    save_file(begun, tmp_path / "start.safetensors")
+    network = pretrain(tmp_path / "more", settings=replace(short, seed=2), start=tmp_path / "start.safetensors")
+    dim, bright = (load_file(tmp_path / "more" / f"{name}.safetensors") for name in ("state", "bright"))
+    for name, value in network.state_dict().items():
+        found = (dim[f"best.{name}"] + bright[f"best.{name}"]) / 2
+        assert torch.allclose(value, (found + begun[name]) / 2)

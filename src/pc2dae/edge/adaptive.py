@@ -7,26 +7,25 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 
+from pc2dae.edge import levels
 from pc2dae.edge.bridge import bridged
 from pc2dae.edge.card import digest
+from pc2dae.edge.levels import Levels
 from pc2dae.edge.runtime import open_session
 from pc2dae.edge.safe import Facts, card_of
 from pc2dae.emit import Array, Estimate, Job, Mask
-from pc2dae.noise import TRAILING_WINDOW, noise_level, quantile, trailing_noise
 from pc2dae.suite import Suite
 
 if TYPE_CHECKING:
     import xarray as xr
 
-INPUTS = ("values", "valid", "noise", "lag1", "bound")
-MINUTE = 60  # samples
-_FAR = 500.0  # σ above the bound: as far as the training world goes
-_DEEP = ((5, 3.0), (15, 1.5))  # medians of so many samples so many σ below the bound are no noise
+INPUTS = ("values", "valid", "noise", "lag1", "bound", "group")
+WIDENED = 3.0  # σ by which an estimate may leave the range of its samples, as in the graph
+LARGEST = 1e30  # beyond it a number is no measurement, here and in the graph
 PIECE = 4096  # samples given out per run: bounds memory, and is long beside the overlap
 
-Network = Callable[..., tuple[Array, ...]]  # the inputs above, (batch, channel, time) each, bound (…, 1)
+Network = Callable[..., tuple[Array, ...]]  # the inputs above, (batch, channel, time) each
 
 
 @dataclass
@@ -37,7 +36,8 @@ class AdaptiveDenoiser:
     network: Network
     look_back: int  # samples that an estimate depends on, before it …
     look_ahead: int  # … and after it
-    reach: int  # farther than this from any observation there is no estimate
+    before: int  # an estimate is made of samples at most so many before …
+    after: int  # … and so many after it: where there is none, there is no estimate
     sha256: str = ""
     profile: str = "flight"
     progress: Callable[[int, int], None] | None = None
@@ -53,48 +53,74 @@ class AdaptiveDenoiser:
         prior = np.array([channel.noise_sigma or np.nan for channel in suite.channels])
 
         def job(values: Array, environment: Array, valid: Mask) -> Estimate:
-            seen = valid & np.isfinite(values)
-            zero: Array
-            usable: Array
-            lag1: Array
+            seen = valid & (np.abs(np.nan_to_num(values, nan=np.inf)) < LARGEST)
             if self.profile == "live":
-                zero = bound
-                sigma, lag1 = trailing_noise(values, seen, prior)
-                usable = live_sigma(sigma, values - zero[:, None], seen)
+                told, new = levels.trailing(values, seen, bound, prior)
             else:
-                noise = noise_level(values, seen)
-                zero = _clean_air(values, seen, noise.sigma, bound)
-                guess = _guessed(noise.sigma, values, seen, zero)
-                usable, lag1 = (np.broadcast_to(level[:, None], values.shape) for level in (guess, noise.lag1))
-            unbounded, spread = self._run(values, seen, zero, usable, lag1)
-            if self.profile != "live":
-                unbounded, spread = bridged(unbounded, spread, seen)
+                told, new = levels.of_flight(values, seen, bound)
+            if self.profile == "live":
+                unbounded, spread = self._in_pieces(values, new, told)
+            else:
+                unbounded, spread = self._at_own_rate(values, new, told)
             return Estimate(np.maximum(unbounded, bound[:, None]), unbounded, spread)
 
         return job
 
-    def _run(self, values: Array, seen: Mask, zero: Array, sigma: Array, lag1: Array) -> tuple[Array, Array]:
+    def run(self, values: Array, new: Mask, told: Levels, given: slice) -> tuple[Array, Array]:
+        """Estimate and uncertainty of the samples `given` of one stretch, (channel, time); NaN where there is none."""
+        nothing = ~near(new, self.before, self.after)[:, given]
+        if nothing.all():
+            return np.full(nothing.shape, np.nan), np.full(nothing.shape, np.nan)
+        # Taken off in double precision: a level far above the noise would cost float32 the noise.
+        middle = np.array([np.median(x[ok]) if ok.any() else 0.0 for x, ok in zip(values, new, strict=True)])[:, None]
+        arrays = (values - middle, new, told.sigma, told.lag1, told.zero - middle, told.group)
+        with np.errstate(over="ignore", invalid="ignore"):  # beyond float32 is infinite, which the graph masks
+            inputs = [np.ascontiguousarray(x[None], dtype=np.float32) for x in arrays]
+        _, moved, spread = (output[0, :, given].astype(np.float64) for output in self.network(*inputs))
+        return (
+            np.where(nothing, np.nan, moved + middle),
+            np.where(nothing, np.nan, spread * told.doubt[:, given]),
+        )
+
+    def _at_own_rate(self, values: Array, new: Mask, told: Levels) -> tuple[Array, Array]:
+        """Estimate and uncertainty of a whole flight; where all channels are new at every k-th sample alone, by those.
+
+        The network counts in samples: a record brought to a finer grid, by repetition or with gaps, keeps its answer.
+        """
+        at = np.flatnonzero(new.any(axis=0))
+        step = int(np.gcd.reduce(np.diff(at))) if len(at) > 1 else 1
+        if step == 1:
+            return self._bridged(values, new, told)
+        own = slice(int(at[0]) % step, None, step)
+        found = self._bridged(values[:, own], new[:, own], told.each(lambda x: x[:, own]))
+        last = np.clip((np.arange(values.shape[1]) - own.start) // step, 0, found[0].shape[1] - 1)
+        reached = near(new, self.before, self.after)
+        return np.where(reached, found[0][:, last], np.nan), np.where(reached, found[1][:, last], np.nan)
+
+    def _bridged(self, values: Array, new: Mask, told: Levels) -> tuple[Array, Array]:
+        """Estimate and uncertainty with gaps bridged, as far as the range of the channel's own samples allows."""
+        estimate, spread = self._in_pieces(values, new, told)
+        value, wider = bridged(estimate, spread, new)
+        for row, t in np.argwhere((value != estimate) & np.isfinite(value)):
+            part = slice(max(t - self.before, 0), t + self.after + 1)
+            own, slack = values[row, part][new[row, part]], WIDENED * told.sigma[row, t]
+            value[row, t] = np.clip(value[row, t], own.min() - slack, own.max() + slack)
+        return value, wider
+
+    def _in_pieces(self, values: Array, new: Mask, told: Levels) -> tuple[Array, Array]:
         """Estimate and uncertainty, piece by piece with overlap; where the record ends the array does, as in training.
 
         Beside what goes in and comes out, memory is that of one piece, however long the record.
         """
         length = values.shape[1]
         unbounded, spread = np.empty(values.shape), np.empty(values.shape)
-        no_bound = np.zeros((1, len(values), 1), np.float32)  # bounds are taken off in double precision
         for start in range(0, length, PIECE):
             stop = min(start + PIECE, length)
-            begin = max(start - max(self.look_back, self.reach), 0)
+            begin = max(start - self.look_back, 0)
             at = slice(begin, min(stop + self.look_ahead, length))
-            above, here = values[:, at] - zero[:, None], seen[:, at]
-            level = np.maximum(sigma[:, at], _smallest(above, here))
-            with np.errstate(over="ignore", invalid="ignore"):  # beyond float32 is infinite, which the graph masks
-                parts = (above, here, level, np.nan_to_num(lag1[:, at]))
-                inputs = [np.ascontiguousarray(x[None], dtype=np.float32) for x in parts]
             given = slice(start - begin, stop - begin)
-            nothing = ~near(here, self.reach, min(self.reach, self.look_ahead))[:, given]
-            _, moved, sd = self.network(*inputs, no_bound)
-            unbounded[:, start:stop] = np.where(nothing, np.nan, moved[0, :, given] + zero[:, None])
-            spread[:, start:stop] = np.where(nothing, np.nan, sd[0, :, given])
+            here = told.each(lambda x: x[:, at])  # noqa: B023 (called at once)
+            unbounded[:, start:stop], spread[:, start:stop] = self.run(values[:, at], new[:, at], here, given)
             if self.progress is not None:
                 self.progress(stop, length)
         return unbounded, spread
@@ -108,61 +134,12 @@ def adaptive_of(data: bytes, facts: Facts, *, name: str, profile: str = "flight"
     def network(*arrays: Array) -> tuple[Array, ...]:
         return tuple(session.run(None, dict(zip(INPUTS, arrays, strict=True))))
 
-    back, ahead, reach = (int(card[key]) for key in ("look_back", "look_ahead", "reach"))
-    return AdaptiveDenoiser(name, network, back, ahead, reach, digest(data), profile)
+    back, ahead = int(card["look_back"]), int(card["look_ahead"])
+    before, after = int(card["made_from_before"]), int(card["made_from_after"])
+    return AdaptiveDenoiser(name, network, back, ahead, before, after, digest(data), profile)
 
 
 def near(seen: Mask, before: int, after: int) -> Mask:
     """Where any observation lies at most `before` samples earlier or `after` samples later."""
     count = np.cumsum(np.pad(seen, ((0, 0), (before + 1, after))), axis=1)
     return np.asarray(count[:, before + after + 1 :] > count[:, : -before - after - 1])
-
-
-def live_sigma(sigma: Array, above: Array, seen: Mask) -> Array:
-    """A noise level for every sample, guessed where unknown from nothing later than the sample itself."""
-    usable = np.array(sigma, dtype=np.float64)
-    for row, t in zip(*np.nonzero(~(np.isfinite(usable) & (usable > 0))), strict=True):
-        recent = slice(max(t + 1 - TRAILING_WINDOW, 0), t + 1)
-        size = np.abs(above[row, recent][seen[row, recent]])
-        usable[row, t] = 0.01 * (float(np.median(size)) if len(size) else 1.0) + 1e-12
-    return np.maximum(usable, _smallest(above, seen))
-
-
-def _clean_air(values: Array, seen: Mask, sigma: Array, bound: Array) -> Array:
-    """What each channel is counted from: its bound, or its clean air where that lies more than 1 σ below it.
-
-    The network has learned that no true value lies below the bound. A sensor with a negative zero would have its clean
-    air pulled up, and its plumes cut: it is given its own zero, and the bound holds for the bounded estimate alone.
-    The same for one that was below it for some seconds only, as a cell that settles after power-on: counted from the
-    bound, these would be distrusted, and averages of far away samples stand in their place.
-    A channel that never comes within 500 σ of its bound is counted from there: farther away the network learned no
-    difference, and float32 would lose the noise.
-    """
-    level = np.array(bound, dtype=np.float64)
-    for row, ok in enumerate(seen):
-        x = values[row, ok]
-        if len(x) >= 2 * MINUTE:
-            total = np.cumsum(np.concatenate(([0.0], x)))
-            low = quantile(np.sort(total[MINUTE:] - total[:-MINUTE]), 0.05) / MINUTE
-            level[row] = low if low < bound[row] - sigma[row] else max(bound[row], low - _FAR * sigma[row])
-        for count, depth in _DEEP:
-            if len(x) >= count:
-                below = np.convolve(x < bound[row] - depth * sigma[row], np.ones(count), "valid")
-                deep = below > count / 2  # the median is below too
-                if deep.any():
-                    level[row] = min(level[row], np.median(sliding_window_view(x, count)[deep], axis=1).min())
-    return level
-
-
-def _guessed(sigma: Array, values: Array, seen: Mask, zero: Array) -> Array:
-    """Each channel's noise level, guessed from how large its values are where it is not known."""
-    level = np.array(sigma, dtype=np.float64)
-    for row in np.flatnonzero(~(np.isfinite(level) & (level > 0))):
-        size = np.abs(values[row, seen[row]] - zero[row])
-        level[row] = 0.01 * (float(np.median(size)) if len(size) else 1.0) + 1e-12
-    return level
-
-
-def _smallest(above: Array, seen: Mask) -> Array:
-    """The least level at which float32 can still tell samples apart."""
-    return np.asarray(1e-6 * np.where(seen & np.isfinite(above), np.abs(above), 0.0))

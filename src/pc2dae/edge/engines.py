@@ -7,7 +7,8 @@ from typing import Protocol
 
 import numpy as np
 
-from pc2dae.edge.adaptive import AdaptiveDenoiser, near
+from pc2dae.edge.adaptive import AdaptiveDenoiser
+from pc2dae.edge.levels import Levels
 from pc2dae.edge.runtime import WindowedDenoiser, matching
 from pc2dae.emit import HOP, LEAD, WINDOW, Array, Estimate, Mask, stitch
 from pc2dae.errors import ModelError
@@ -21,9 +22,9 @@ class Stretch:
     """`look_back` samples, those to be estimated, and `look_ahead` samples; each array is (row, time)."""
 
     values: Array
-    seen: Mask
-    sigma: Array
-    lag1: Array
+    seen: Mask  # observed
+    new: Mask  # observed, and not the repeat of a sensor that its logger holds
+    levels: Levels
     environment: Array
     inside: slice  # its part that lies in the record
 
@@ -50,10 +51,9 @@ class AdaptiveEngine:
     ignored: frozenset[str] = frozenset()
 
     def __init__(self, denoiser: AdaptiveDenoiser, suite: Suite) -> None:
-        self.suite, self.network = suite, denoiser.network
-        self.look_back, self.look_ahead = max(denoiser.look_back, denoiser.reach), denoiser.look_ahead
+        self.suite, self.denoiser = suite, denoiser
+        self.look_back, self.look_ahead = denoiser.look_back, denoiser.look_ahead
         self.hop = max(1, denoiser.look_ahead // _SHARE)
-        self.before, self.after = denoiser.reach, min(denoiser.reach, denoiser.look_ahead)
         self.identity = denoiser.sha256 or denoiser.name
         self.bound = np.array([c.lower_bound for c in suite.channels])[:, None]
 
@@ -61,16 +61,9 @@ class AdaptiveEngine:
         """One call of the network on what lies in the record: where that ends the array does, as in training."""
         at = stretch.inside
         given = slice(self.look_back - at.start, stretch.values.shape[1] - self.look_ahead - at.start)
-        nothing = ~near(stretch.seen[:, at], self.before, self.after)[:, given]
-        if nothing.all():  # nobody measures: the network need not be asked
-            void = np.full(nothing.shape, np.nan)
-            return Estimate(void, void, void)
-        arrays = (stretch.values - self.bound, stretch.seen, stretch.sigma, stretch.lag1)
-        with np.errstate(over="ignore", invalid="ignore"):  # beyond float32 is infinite, which the graph masks
-            inputs = [np.ascontiguousarray(x[None, :, at], dtype=np.float32) for x in arrays]
-        _, moved, spread = self.network(*inputs, np.zeros((1, len(self.bound), 1), np.float32))
-        unbounded = np.where(nothing, np.nan, moved[0, :, given] + self.bound)
-        return Estimate(np.maximum(unbounded, self.bound), unbounded, np.where(nothing, np.nan, spread[0, :, given]))
+        told = stretch.levels.each(lambda x: x[:, at])
+        unbounded, spread = self.denoiser.run(stretch.values[:, at], stretch.new[:, at], told, given)
+        return Estimate(np.maximum(unbounded, self.bound), unbounded, spread)
 
 
 class WindowedEngine:

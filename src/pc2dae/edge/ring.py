@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 import numpy as np
 
 from pc2dae.edge.engines import Stretch
+from pc2dae.edge.levels import Levels
 from pc2dae.emit import Array, Mask
 
 _ROOM = 512  # columns pushed between two moves of the memory
@@ -20,15 +23,16 @@ class Ring:
         self.seen: Mask = np.zeros((rows, size), bool)
         self.bits = np.zeros((rows, size), np.int32)
         self.count = np.zeros((rows, size), np.int32)  # samples averaged in this column
-        self.sigma: Array = np.ones((rows, size))
-        self.lag1: Array = np.zeros((rows, size))
+        self.new: Mask = np.zeros((rows, size), bool)
+        self.levels = Levels(*(np.ones((rows, size)) for _ in fields(Levels)))
         self.environment: Array = np.full((3, size), np.nan)
 
     @property
     def arrays(self) -> dict[str, Array]:
         """All that is held, by name."""
-        names = ("values", "seen", "bits", "count", "sigma", "lag1", "environment")
-        return {name: getattr(self, name) for name in names}
+        names = ("values", "seen", "new", "bits", "count", "environment")
+        levels = {field.name: getattr(self.levels, field.name) for field in fields(Levels)}
+        return {name: getattr(self, name) for name in names} | levels
 
     def push(self) -> int:
         """Make room for one more column and return its place in the arrays."""
@@ -52,5 +56,5 @@ class Ring:
         at = np.clip(index, 0, self.stop - 1) - self.first
         around = np.where(known, self.environment[:, at], np.nan)
         inside = slice(max(-start, 0), min(stop, self.stop) - start)
-        seen = self.seen[:, at] & known
-        return Stretch(self.values[:, at], seen, self.sigma[:, at], self.lag1[:, at], around, inside)
+        seen, new = self.seen[:, at] & known, self.new[:, at] & known
+        return Stretch(self.values[:, at], seen, new, self.levels.each(lambda x: x[:, at]), around, inside)

@@ -10,18 +10,18 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
-from pc2dae.edge.adaptive import live_sigma
+from pc2dae.edge import levels
 from pc2dae.edge.checks import MISSING, NOT_MEASURED, Bits, LiveChecks
 from pc2dae.edge.engines import Engine
 from pc2dae.edge.messages import Problem, Sample, stamp
 from pc2dae.edge.ring import Ring
 from pc2dae.emit import Array
 from pc2dae.errors import ModelError, nearest
-from pc2dae.noise import TRAILING_STEP, TRAILING_WINDOW, noise_before
+from pc2dae.sentinels import Extent
 from pc2dae.suite import ENVIRONMENT
 
 _PENDING = 256  # estimates made at a time when many samples come at once
@@ -47,18 +47,19 @@ class StreamingDenoiser:
 
     def __init__(self, engine: Engine) -> None:
         self.engine, self.suite = engine, engine.suite
-        self.checks = LiveChecks(engine.suite)
         self.prior = np.array([c.noise_sigma or np.nan for c in engine.suite.channels])
-        self.bound = np.array([c.lower_bound for c in engine.suite.channels])[:, None]
+        self.bound = np.array([c.lower_bound for c in engine.suite.channels])
         self.place = {name: row for row, name in enumerate(engine.suite.names)}
         self.reset()
 
     def reset(self) -> None:
         """Forget everything: the next sample begins a flight."""
-        behind = max(self.engine.look_back, TRAILING_WINDOW)
+        behind = max(self.engine.look_back, levels.WINDOW)
         keep = behind + self.engine.look_ahead + self.engine.hop + _PENDING
         self.ring = Ring(len(self.suite.names), keep)
-        self.level = np.stack([self.prior, np.zeros(len(self.prior))])  # sigma and lag1 that hold now
+        self.checks = LiveChecks(self.suite)
+        nothing = np.zeros((len(self.prior), 0))
+        self.level = levels.before(nothing, nothing > 0, self.bound, self.prior, number=0)  # what holds now
         self.origin = 0  # time of column 0, microseconds
         self.given = 0  # columns given out
         self.late = 0  # of those refused
@@ -111,7 +112,11 @@ class StreamingDenoiser:
         }  # fmt: skip
         arrays = {name: array[:, : ring.stop - ring.first] for name, array in ring.arrays.items()}
         buffer = io.BytesIO()
-        np.savez(buffer, allow_pickle=False, about=np.array(json.dumps(about)), level=self.level, **arrays)
+        level = np.stack([getattr(self.level, field.name) for field in fields(levels.Levels)])
+        ordinary = np.stack([getattr(self.checks.ordinary, field.name) for field in fields(Extent)])
+        np.savez(
+            buffer, allow_pickle=False, about=np.array(json.dumps(about)), level=level, ordinary=ordinary, **arrays
+        )
         return buffer.getvalue()
 
     def restore(self, state: bytes) -> None:
@@ -125,7 +130,9 @@ class StreamingDenoiser:
             self.ring.first, self.ring.stop = about["first"], about["stop"]
             self.origin, self.given, self.late = about["origin"], about["given"], about["late"]
             self.suspect = None if about["suspect"] is None else Sample.model_validate_json(about["suspect"])
-            self.level = saved["level"]
+            self.level = levels.Levels(*saved["level"])
+            low, high, count, is_whole = saved["ordinary"]
+            self.checks.ordinary = Extent(low, high, count.astype(np.int64), is_whole > 0)
             for name, array in self.ring.arrays.items():
                 array[:, : saved[name].shape[1]] = saved[name]
 
@@ -208,19 +215,14 @@ class StreamingDenoiser:
         ring.count[:, at] = ring.seen[:, at]
         if not self.engine.needs_noise:
             return
-        if number % TRAILING_STEP == 0:
-            before = slice(at - min(number, TRAILING_WINDOW), at)
-            values, seen = ring.values[:, before], ring.seen[:, before]
-            self.level = np.stack(noise_before(values, seen, self.prior, values.shape[1]))
-        self._set_noise(at)
-
-    def _set_noise(self, at: int) -> None:
-        ring, recent = self.ring, self.ring.past(TRAILING_WINDOW)
-        level = np.full(ring.values[:, recent].shape, 1.0)
-        level[:, -1] = self.level[0]
-        above = ring.values[:, recent] - self.bound
-        ring.sigma[:, at] = live_sigma(level, above, ring.seen[:, recent])[:, -1]
-        ring.lag1[:, at] = np.nan_to_num(self.level[1])
+        if levels.is_due(number):
+            past = slice(at - min(number, levels.WINDOW), at)
+            self.level = levels.before(ring.values[:, past], ring.seen[:, past], self.bound, self.prior, number=number)
+        recent = ring.past(levels.WINDOW)
+        levels.put(ring.levels, at, self.level, ring.values[:, recent], ring.seen[:, recent], self.bound)
+        pair = slice(max(at - 1, 0), at + 1)
+        held = ring.levels.held[:, pair]
+        ring.new[:, at] = levels.fresh(ring.values[:, pair], ring.seen[:, pair], held)[:, -1]
 
     def _merge(self, at: int, values: Array, bits: Bits, environment: Array) -> None:
         """Average a sample into its second, or put it where that second had none."""
@@ -233,6 +235,7 @@ class StreamingDenoiser:
         ring.bits[:, at] = np.where(both, ring.bits[:, at] | bits, np.where(first, bits, ring.bits[:, at]))
         ring.count[:, at] += seen
         ring.seen[:, at] |= seen
+        ring.new[:, at] |= seen
         known = np.isfinite(environment)
         ring.environment[known, at] = environment[known]
 

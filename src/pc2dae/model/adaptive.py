@@ -1,14 +1,19 @@
 """The adaptive denoiser: it does not draw the output, it chooses, at every second, how to average what was measured.
 
-Channel-agnostic: the same weights serve every channel, in units of that channel's own noise above its bound,
-    z = (x − bound) / σ.
-Two passes. The first offers averages of z over windows to the left, to the right and around each sample (1 … 511 s)
+Averages are formed in physical units. The noise level σ(t) of a channel only decides *how* to average: whatever the
+network looks at is a difference of averages divided by the present σ(t), so the same weights serve every channel.
+Two passes. The first offers averages of x over windows to the left, to the right and around each sample (1 … 511 s)
 and a small network chooses their convex weights; it also decides how far each sample is trusted. The second pass lets
 co-emitted channels help: in a sliding window channel i is regressed on the first estimate y of each other channel j,
-    c_i = ⟨x_i⟩ + Σ_j a_ij r_ij (y_j − ⟨y_j⟩),   r_ij = cov(x_i, y_j) / (var(y_j) + λ),
+    c_i = ⟨x_i⟩ + Σ_j a_ij r_ij (y_j − ⟨y_j⟩),   r_ij = cov(x_i, y_j) / (var(y_j) + λ σ_j²),
 with slopes r from the data (a dip stays a dip, an unrelated channel gets r ≈ 0) and shares a from a softmax with the
-choice "none". A second choice mixes own averages, first estimate and these candidates. Nothing is normalised over time:
-a sample's value depends only on samples within a fixed reach, and whole flight, windows and stream agree.
+choice "none"; channels of one `group` share their noise and do not help each other. A second choice mixes own averages,
+first estimate and these candidates. Nothing is normalised over time: a sample's value depends only on samples within a
+fixed reach, and whole flight, windows and stream agree.
+
+Guarantee, for any input and any finite weights: the estimate is finite and lies within
+    min x − 3 σ … max x + 3 σ
+of the valid samples x it can be made from, those at most `reach` − 1 samples before and `right` − 1 after it.
 """
 
 from __future__ import annotations
@@ -19,7 +24,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-_CLIP = 1e6  # σ; beyond it a value is no measurement
+_LARGEST = 1e30  # beyond it a number is no measurement, and sums of squares would leave float32
+_RANGE = 1e-8  # least unit, as a share of the largest value: squares stay within float32
+_FEATURE = 1e12  # σ; contrasts are cut there
+_WIDENED = 3.0  # σ by which an estimate may leave the range of its samples
+_CHANCE = 3.0  # squared correlation, times samples, that chance brings: so much is no relation
 _EMPTY = 1e-3  # weight of the coarser average where a window holds no sample
 
 
@@ -45,10 +54,9 @@ VARIANTS = {"adaptive": ADAPTIVE, "adaptive-short": ADAPTIVE_SHORT, "adaptive-ca
 
 
 def _shift(x: Tensor, by: int) -> Tensor:
-    """x(t + by), zero beyond the ends."""
-    if by == 0:
-        return x
-    return F.pad(x, (0, by))[..., by:] if by > 0 else F.pad(x, (-by, 0))[..., :by]
+    """x(t + by), the end's own value beyond the ends."""
+    padded = F.pad(x, (max(-by, 0), max(by, 0)), mode="replicate")
+    return padded.narrow(-1, max(by, 0), x.shape[-1])
 
 
 def _mixed(score: Tensor, offered: Tensor) -> Tensor:
@@ -94,6 +102,20 @@ class Windows:
         return self.around(width) / self.count(width)
 
 
+def _highest(x: Tensor, reach: int, right: int) -> Tensor:
+    """Maximum over t − reach + 1 … t + right − 1, by doubling; beyond the ends it counts as −1e30."""
+    length, width = x.shape[-1], 1
+    held, ahead = F.pad(x, (reach - 1, right - 1), value=-_LARGEST), None
+    while width <= reach:
+        if width == min(right, reach):
+            ahead = held.narrow(-1, reach - 1, length)
+        if width < reach:
+            held = torch.maximum(held[..., width:], held[..., :-width])
+        width *= 2
+    assert ahead is not None  # both are powers of two
+    return torch.maximum(held.narrow(-1, 0, length), ahead)
+
+
 class Step(nn.Module):
     """Residual block ReLU(h + conv h): k = 3 along time, dilated; in rows: onnxruntime is fastest there."""
 
@@ -107,7 +129,7 @@ class Step(nn.Module):
 
 
 class Adaptive(nn.Module):
-    """(batch, channel, time) of any channel count → unbounded estimate and one-sigma uncertainty, in physical units."""
+    """(batch, channel, time) of any channel count → unbounded estimate and one-sigma uncertainty."""
 
     def __init__(self, config: AdaptiveConfig = ADAPTIVE) -> None:
         super().__init__()
@@ -116,7 +138,7 @@ class Adaptive(nn.Module):
         self.candidates = 1 + sum(1 + (config.right > 1) + (config.right >= w) for w in self.widths)  # see `_averages`
         features, width = 2 * len(self.widths) + 11, config.width
         self.enter = nn.Conv2d(features, width, 1)
-        self.tell = nn.Conv2d(width, 8, 1)
+        self.say = nn.Conv2d(width, 8, 1)
         self.hear = nn.Conv2d(16, width, 1)
         self.first = nn.Sequential(*(Step(width, d, ahead=config.kernel_ahead) for d in (1, 2, 4)))
         self.choose_first = nn.Conv2d(width, self.candidates + 1, 1)
@@ -137,11 +159,11 @@ class Adaptive(nn.Module):
 
     # ── pieces ──
 
-    def _averages(self, z: Tensor, weight: Tensor) -> list[Tensor]:
-        """Weighted averages of z over every window, finest last; an empty window takes the next coarser average."""
+    def _averages(self, x: Tensor, weight: Tensor, base: Tensor) -> list[Tensor]:
+        """Weighted averages of x over every window, finest last; an empty window takes the next coarser average."""
         config = self.config
-        total, mass = Windows(z * weight, config.reach, config.right), Windows(weight, config.reach, config.right)
-        coarse = total.around(config.reach) / (mass.around(config.reach) + 1e-6)
+        total, mass = Windows(x * weight, config.reach, config.right), Windows(weight, config.reach, config.right)
+        coarse = (total.around(config.reach) + 1e-6 * base) / (mass.around(config.reach) + 1e-6)
         found: list[Tensor] = []
         for w in reversed(self.widths):
             around = (total.around(w) + _EMPTY * coarse) / (mass.around(w) + _EMPTY)
@@ -151,66 +173,92 @@ class Adaptive(nn.Module):
             if config.right >= w:
                 found.append((total.ahead(w) + _EMPTY * around) / (mass.ahead(w) + _EMPTY))
             coarse = around
-        found.append((z * weight + _EMPTY * coarse) / (weight + _EMPTY))
+        found.append((x * weight + _EMPTY * coarse) / (weight + _EMPTY))
         return found
 
-    def _filled(self, z: Tensor, mask: Tensor, mass: Windows) -> tuple[Tensor, Tensor]:
-        """z with unobserved samples replaced by the finest average that holds any, and the coarsest average."""
+    def _filled(self, x: Tensor, mask: Tensor, mass: Windows, zero: Tensor) -> tuple[Tensor, Tensor]:
+        """x with unobserved samples replaced by the finest average that holds any, and the coarsest average.
+
+        Where none holds any, both are the `zero` of the channel.
+        """
         config = self.config
-        total = Windows(z * mask, config.reach, config.right)
-        coarse = base = total.around(config.reach) / (mass.around(config.reach) + 1e-6)
+        total, count = Windows(x * mask, config.reach, config.right), mass.around(config.reach)
+        coarse = base = torch.where(count > 0, total.around(config.reach) / count.clamp_min(1), zero)
         for w in reversed(self.widths[1:]):
             coarse = (total.around(w) + _EMPTY * coarse) / (mass.around(w) + _EMPTY)
-        return z * mask + coarse * (1 - mask), base
+        return x * mask + coarse * (1 - mask), base
 
-    def _features(self, z: Tensor, base: Tensor) -> Tensor:
-        """What is seen of z alone, (batch, channel, feature, time): contrasts of averages, edges, level, roughness."""
+    def _features(self, x: Tensor, base: Tensor, bound: Tensor, per: Tensor) -> Tensor:
+        """What is seen of x alone, (batch, channel, feature, time): contrasts of averages, edges, level, roughness.
+
+        `per` is 1/σ: everything is in units of the noise at its own time.
+        """
         config = self.config
-        sums = Windows(z - base, config.reach, config.right)
-        found, finer = [], z - base
+        sums = Windows(x - base, config.reach, config.right)
+        found, finer = [], x - base
         for w in self.widths:
             coarser = sums.mean(w)
             found.append((finer - coarser) * (0.5 * w + min(w, config.right) * 0.5) ** 0.5)
             finer = coarser
             last = min(w // 2, config.right)
             found.append((sums.at(last - w // 2, w // 2) - sums.at(last - w, w // 2)) / w**0.5)
-        before, after = _shift(z, -1), _shift(z, -2 if config.right == 1 else 1)
-        bend = z - 0.5 * (before + after)
+        before, after = _shift(x, -1), _shift(x, -2 if config.right == 1 else 1)
+        bend = x - 0.5 * (before + after)
         rough = Windows(bend.square() / 1.5, 32, config.right)
-        found += [z - torch.maximum(before, after), z - torch.minimum(before, after)]
-        found += [sums.mean(4), sums.mean(4) + base, z]
-        local = torch.stack([rough.mean(w) for w in (8, 32)], 2)
-        return torch.cat([torch.asinh(torch.stack(found, 2)), torch.log(local + 0.02)], 2)
+        found += [x - torch.maximum(before, after), x - torch.minimum(before, after)]
+        found += [sums.mean(4), sums.mean(4) + base - bound, x - bound]
+        contrasts = (torch.stack(found, 2) * per[:, :, None]).clamp(-_FEATURE, _FEATURE)
+        local = torch.stack([rough.mean(w) for w in (8, 32)], 2) * per.square()[:, :, None]
+        return torch.cat([torch.asinh(contrasts), torch.log(local + 0.02)], 2)
 
-    def _regress(self, x: Tensor, y: Tensor) -> list[tuple[Tensor, Tensor, Tensor]]:
+    def _context(self, h: Tensor, crowd: Tensor) -> Tensor:
+        """What the other channels see, (batch, channel, 16, time): their mean, and the strongest of all."""
+        batch, channels, time = crowd.shape
+        said = F.elu(self.say(h)).reshape(batch, channels, 8, time)
+        share = (1 / crowd)[:, :, None]
+        count = share.sum(1, keepdim=True)  # of channels with a noise of their own
+        others = ((share * said).sum(1, keepdim=True) - said) / (count - 1).clamp_min(1)
+        others = torch.where(count > 1, others, torch.zeros_like(others))
+        return torch.cat([others, said.amax(1, keepdim=True).expand_as(said)], 2)
+
+    def _regress(
+        self, x: Tensor, y: Tensor, sigma: Tensor, related: Tensor, crowd: Tensor
+    ) -> list[tuple[Tensor, Tensor, Tensor]]:
         """Co-emission regression within each window: candidate, chosen correlation, share of "none".
 
+        `related` (batch, i, j, time) is 1 where j has the noise of i, `crowd` (batch, j, time) counts such channels.
         There are many pairs: what belongs to one channel is worked out before they are formed or after they are summed.
         """
         config, longest = self.config, max(self.config.regressions)
         views = torch.stack([Windows(y, lag, 1).left(lag) / lag for lag in config.lags], 2)  # (b, c, v, t)
         pairs = x[:, :, None, None] * views[:, None]  # (b, i, j, v, t)
         series = [Windows(s, longest, config.right) for s in (x, x.square(), views, views.square(), pairs)]
-        same = -1e4 * torch.eye(x.shape[1], dtype=x.dtype, device=x.device)[:, :, None, None]
+        apart = (-1e4 * related - torch.log(crowd)[:, None])[:, :, :, None]
+        noise = sigma.square()
+        noises = noise[:, :, None]
         found = []
         for k, window in enumerate(config.regressions):
             ridge, pair = F.softplus(self.ridge[k]), self.pair[k]
             own, square, other, squares = (s.mean(window) for s in series[:4])
-            spread, spreads = (square - own.square()).clamp_min(0) + 0.1, (squares - other.square()).clamp_min(0)
-            scale, scales = torch.rsqrt(spread), torch.rsqrt(spreads + 0.05)
+            spread = (square - own.square()).clamp_min(0) + 0.1 * noise
+            spreads = (squares - other.square()).clamp_min(0)
+            scale, scales = torch.rsqrt(spread), torch.rsqrt(spreads + 0.05 * noises)
             joint = series[4].around(window) - own[:, :, None, None] * series[2].around(window)[:, None]
             alike = joint * (scale / series[4].count(window))[:, :, None, None] * scales[:, None]
+            alike = alike.clamp(-1, 1)  # a correlation, whatever rounding makes of it
+            chance = _CHANCE / series[4].count(window)
+            alike = alike * (1 + chance - chance / alike.square().clamp_min(chance / (1 + chance)))
 
-            loud, own_loud = torch.log(spreads + 0.05)[:, None], torch.log(spread)
+            loud, own_loud = torch.log(spreads / noises + 0.05)[:, None], torch.log(spread / noise)
             size, steep = alike.abs(), (pair[2] + pair[4] * own_loud)[:, :, None, None] + pair[3] * loud
-            score = (size * (size * steep + pair[1]) + pair[5] * loud + same).flatten(2, 3)
+            score = (size * (size * steep + pair[1]) + pair[5] * loud + apart).flatten(2, 3)
             none = -pair[0] - pair[6] * own_loud
             top = torch.maximum(score.amax(2), none).detach()
             share, none = torch.exp(score - top[:, :, None]), torch.exp(none - top)
             total = share.sum(2) + none
 
             taken = share * alike.flatten(2, 3)
-            moves = (views - other) / (scales * (spreads + ridge))
+            moves = (views - other) / (scales * (spreads + ridge * noises))
             moved = (taken * moves.flatten(1, 2)[:, None]).sum(2) / scale
             found.append((own + moved / total, taken.sum(2) / total, none / total))
         return found
@@ -218,49 +266,63 @@ class Adaptive(nn.Module):
     # ── the whole ──
 
     def forward(
-        self, values: Tensor, valid: Tensor, sigma: Tensor, lag1: Tensor, bound: Tensor
+        self, values: Tensor, valid: Tensor, sigma: Tensor, lag1: Tensor, bound: Tensor, group: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """`values`, `valid`, `sigma`, `lag1` (batch, channel, time), `bound` (batch, channel, 1)."""
+        """Estimate and one-sigma uncertainty; all arrays are (batch, channel, time), in physical units.
+
+        `values` and `bound` (the level below which no true value lies) may be given relative to any constant.
+        """
         config = self.config
         batch, channels, time = values.shape
-        fine = torch.isfinite(values) & (values.abs() < 1e30)
+        fine = torch.isfinite(values) & (values.abs() < _LARGEST)
         mask = (fine & (valid > 0.5)).to(values.dtype)
-        known = torch.where(fine, values, bound)
+        known = torch.where(mask > 0, values, torch.zeros_like(values))
+        unit = torch.maximum(sigma, known.abs() * _RANGE).amax(-1, keepdim=True)  # constant in time: rounding alone
+        sigma, zero = (sigma / unit).clamp_min(_RANGE), bound / unit
+        per = 1 / sigma
         mass = Windows(mask, config.reach, config.right)
-        z, base = self._filled(((known - bound) / sigma).clamp(-_CLIP, _CLIP), mask, mass)
-        repeat = (known == _shift(known, -1)).to(values.dtype)
+        x, base = self._filled(known / unit, mask, mass, zero)
+        same = (known == _shift(known, -1)).to(values.dtype)
+        repeat = torch.where(mask > 0, same, torch.ones_like(mask)) * _shift(mask, -1)  # nothing new after a sample
 
+        related = (group[:, :, None] == group[:, None]).to(values.dtype)  # (b, i, j, t): itself, and shared noise
+        crowd = related.sum(1).clamp_min(1)  # channels with the same noise count as one
         flat = (batch * channels, -1, 1, time)
         state = torch.stack([mask, mass.around(8) / 15, repeat, lag1], 2)
-        h = self.enter(torch.cat([self._features(z, base), state], 2).reshape(flat))
-        voice = F.elu(self.tell(h)).reshape(batch, channels, 8, time)
-        others = (voice.sum(1, keepdim=True) - voice) / (channels - 1 + 1e-6)
-        loudest = voice.amax(1, keepdim=True).expand_as(voice)
-        h = self.first(h + self.hear(torch.cat([others, loudest], 2).reshape(flat)))
+        h = self.enter(torch.cat([self._features(x, base, zero, per), state], 2).reshape(flat))
+        h = self.first(h + self.hear(self._context(h, crowd).reshape(flat)))
 
         chosen = self.choose_first(h).reshape(batch, channels, -1, time)
         trust = mask * torch.sigmoid(chosen[:, :, -1])
-        averages = torch.stack(self._averages(z, trust), 2)
+        averages = torch.stack(self._averages(x, trust, base), 2)
         y = _mixed(chosen[:, :, :-1], averages)
 
-        x = (z - base) * trust + (y - base) * (1 - trust)  # what is not trusted is not regressed
         level = y - base
-        extra, said = [y], [torch.asinh(z - y), torch.log((x - level).square() + 0.02)]
-        for candidate, alike, none in self._regress(x, level):
-            misfit = Windows(x - candidate, 8, config.right)
-            square = Windows((x - candidate).square(), 8, config.right)
+        trusted = (x - base) * trust + level * (1 - trust)  # what is not trusted is not regressed
+        extra, said = [y], [(x - y) * per, torch.log(((trusted - level) * per).square() + 0.02)]
+        said[0] = torch.asinh(said[0].clamp(-_FEATURE, _FEATURE))
+        for candidate, alike, none in self._regress(trusted, level, sigma, related, crowd):
+            misfit = Windows(trusted - candidate, 8, config.right)
+            square = Windows((trusted - candidate).square(), 8, config.right)
             for w in (2, 4, 8):
                 extra.append(base + candidate + misfit.mean(w))
             extra.append(base + candidate)
             said += [
-                torch.asinh(2 * (candidate - level)),
-                torch.asinh(2 * misfit.mean(4)),
-                torch.log(square.mean(8) + 0.02),
+                torch.asinh((2 * (candidate - level) * per).clamp(-_FEATURE, _FEATURE)),
+                torch.asinh((2 * misfit.mean(4) * per).clamp(-_FEATURE, _FEATURE)),
+                torch.log(square.mean(8) * per.square() + 0.02),
                 alike,
                 none,
             ]
         h = self.enter_second(torch.cat([h, torch.stack(said, 2).reshape(flat)], 1))
         chosen = self.choose_second(self.second(h)).reshape(batch, channels, -1, time)
         estimate = _mixed(chosen[:, :, :-1], torch.cat([averages, torch.stack(extra, 2)], 2))
-        spread = torch.exp(chosen[:, :, -1].clamp(-6, 6) - 1.5)
-        return estimate * sigma + bound, spread * sigma
+        # No average of n samples is surer than σ √((1 + 2ρ)/n): the first seconds of records are too rare to learn it.
+        surest = ((1 + 2 * lag1).clamp_min(0.1) / mass.around(config.reach).clamp_min(1)).sqrt()
+        spread = torch.maximum(torch.exp(chosen[:, :, -1].clamp(-6, 6) - 1.5), surest)
+
+        sample = known / unit
+        high = _highest(torch.where(mask > 0, sample, -_LARGEST), config.reach, config.right) + _WIDENED * sigma
+        low = -_highest(torch.where(mask > 0, -sample, -_LARGEST), config.reach, config.right) - _WIDENED * sigma
+        within = torch.minimum(torch.maximum(estimate, low), high)
+        return torch.where(high >= low, within * unit, bound), spread * sigma * unit

@@ -21,7 +21,7 @@ from pc2dae.flight.schema import (
     TAPE_ADVANCE,
     THERMAL_TRANSIENT,
 )
-from pc2dae.noise import noise_level
+from pc2dae.noise import is_held, noise_level
 from pc2dae.qc.flags import Bits, marked
 
 Array = NDArray[np.floating[Any]]
@@ -74,7 +74,7 @@ def stale(
         moved = ~_repeats(companion) & known & np.roll(known, 1)
         same &= ~moved
     if native_rate_hz is None or native_rate_hz >= rate_hz:
-        return marked(same if _is_held(values, same) else np.zeros(len(values), bool), STALE)
+        return marked(same if is_held(values.astype(np.float64)) else np.zeros(len(values), bool), STALE)
     if _step(values) > 0 and not companions:
         # A quantised sensor may measure the same again: within a run, every period's first sample may be new.
         same &= _place_in_run(same) % max(round(rate_hz / native_rate_hz), 1) != 0
@@ -179,20 +179,6 @@ def _step(values: Array) -> float:
     if len(distinct) < 2 or len(distinct) > 0.8 * len(runs):
         return 0.0
     return float(np.diff(distinct).min())
-
-
-def _is_held(values: Array, same: Mask) -> bool:
-    """Whether repeats come from a logger that holds values, not from chance or from a channel at rest."""
-    finite = np.isfinite(values)
-    if finite.sum() < 60 or same.sum() < 0.1 * finite.sum():
-        return False
-    apart = np.mean([np.mean(values[lag:] == values[:-lag]) for lag in (11, 13, 17)])
-    distinct = np.unique(values[finite])
-    if len(distinct) < 20:
-        return False
-    jumps = np.abs(np.diff(values[finite]))
-    jumps = jumps[jumps > 0]
-    return bool(np.mean(same) > 5.0 * apart and np.median(jumps) > 5.0 * np.diff(distinct).min())
 
 
 def _held_for(events: Mask, samples: int) -> Mask:

@@ -58,7 +58,10 @@ def signal_to_noise(values: NDArray[np.float64], valid: NDArray[np.bool_], *, ra
     width = max(round(_MEAN_S * rate_hz), 1)
     means = series.rolling(width, center=True, min_periods=max(width // 3, 1)).mean()
     slow = series.rolling(max(round(_BACKGROUND_S * rate_hz), 1), center=True, min_periods=1).median()
-    variance = float(np.nanvar((means - slow).to_numpy())) - sigma**2 / width
+    plumes = (means - slow).dropna().to_numpy()
+    if len(plumes) == 0:  # so sparse that no 9 s hold three samples
+        return np.nan
+    variance = float(np.var(plumes)) - sigma**2 / width
     return float(np.sqrt(max(variance, 0.0)) / sigma)
 
 

@@ -36,6 +36,8 @@ def random_scene(rng: np.random.Generator, channels: int, length: int, *, highes
     rows = [_channel(rng, hidden, length, highest_snr) for _ in range(channels)]
     if channels > 1 and rng.random() < 0.5:
         _duplicate(rng, rows)
+    if channels > 1 and rng.random() < 0.1:
+        _copy(rng, rows)
     clean, noisy, valid, bound = zip(*rows, strict=True)
     return Scene(np.stack(clean), np.stack(noisy), np.stack(valid), np.array(bound))
 
@@ -170,7 +172,8 @@ def _channel(
 def _mixture(rng: np.random.Generator, hidden: Array) -> Array:
     """Some of the hidden series with gains that drift between plumes; now and then smoke only this channel sees."""
     steps = hidden.shape[1]
-    gains = rng.lognormal(0, 1, len(hidden)) * (rng.random(len(hidden)) < 0.7)
+    share = 0.7 if rng.random() < 0.85 else 0.0  # the others see nothing of what this channel sees
+    gains = rng.lognormal(0, 1, len(hidden)) * (rng.random(len(hidden)) < share)
     mixed = gains @ hidden
     if rng.random() < 0.4:  # burning phases shift what is emitted
         mixed = mixed * np.exp(rng.uniform(0.1, 0.6) * _slow(rng, steps))
@@ -250,9 +253,12 @@ def _logged(
     length = len(clean)
     valid = np.ones(length, dtype=bool)
     if rng.random() < 0.25:
-        step = sigma * np.exp(rng.uniform(np.log(0.1), np.log(3)))
+        step = sigma * np.exp(rng.uniform(np.log(0.1), np.log(5)))
         noisy = np.round(noisy / step) * step
-    if rng.random() < 0.12:  # slower than the grid: repeats, known (flagged) or not
+    if rng.random() < 0.04:  # brought to a finer grid by straight lines
+        every = int(rng.choice([2, 2, 3]))
+        noisy = np.interp(np.arange(length), np.arange(0, length, every), noisy[::every])
+    elif rng.random() < 0.15:  # slower than the grid: repeats, known (flagged) or not
         every = int(rng.choice([2, 2, 3, 4, 5]))
         phase = int(rng.integers(every))
         held = np.maximum((np.arange(length) - phase) // every * every + phase, 0)
@@ -261,9 +267,9 @@ def _logged(
             valid &= held == np.arange(length)
     if rng.random() < 0.3:
         valid &= rng.random(length) > rng.uniform(0, 0.06)
-    for _ in range(rng.poisson(0.4)):
+    for longest in [40] * rng.poisson(0.4) + [250] * rng.poisson(0.05):
         start = rng.integers(length)
-        valid[start : start + int(np.exp(rng.uniform(0, np.log(40))))] = False
+        valid[start : start + int(np.exp(rng.uniform(0, np.log(longest))))] = False
     return clean, noisy, valid, bound
 
 
@@ -273,3 +279,11 @@ def _duplicate(rng: np.random.Generator, rows: list[tuple[Array, Array, NDArray[
     clean, noisy, _, bound = rows[first]
     sigma = float(np.std(np.diff(noisy - clean))) / np.sqrt(2) * rng.uniform(0.5, 2) + 1e-9
     rows[second] = _logged(rng, clean, clean + _noise(rng, clean, sigma), sigma, bound)
+
+
+def _copy(rng: np.random.Generator, rows: list[tuple[Array, Array, NDArray[np.bool_], float]]) -> None:
+    """Give one channel the very samples of another in other units: it brings no second noise."""
+    first, second = rng.choice(len(rows), 2, replace=False)
+    clean, noisy, valid, bound = rows[first]
+    gain = rng.lognormal(0, 1)
+    rows[second] = gain * clean, gain * noisy, valid, gain * bound

@@ -39,12 +39,12 @@ class Deployed(nn.Module):
         self.network = network
 
     def forward(
-        self, values: Tensor, valid: Tensor, noise: Tensor, lag1: Tensor, bound: Tensor
+        self, values: Tensor, valid: Tensor, noise: Tensor, lag1: Tensor, bound: Tensor, group: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Estimate, estimate before the bound, one-sigma uncertainty, each (batch, channel, time)."""
         sigma = torch.where((noise > 1e-30) & (noise < 1e30), noise, torch.ones_like(noise))
         memory = torch.where(lag1.abs() <= 1, lag1, torch.zeros_like(lag1))
-        unbounded, spread = self.network(values, valid, sigma, memory, bound)
+        unbounded, spread = self.network(values, valid, sigma, memory, bound, group)
         return torch.maximum(unbounded, bound), unbounded, spread
 
 
@@ -54,11 +54,11 @@ def reach_of(network: Adaptive) -> tuple[int, int]:
     probe.load_state_dict(network.state_dict())
     generator = torch.Generator().manual_seed(0)
     values = torch.randn(1, 2, length, generator=generator, dtype=torch.float64)
-    ones, zero = torch.ones_like(values), torch.zeros(1, 2, 1, dtype=torch.float64)
+    ones, group = torch.ones_like(values), torch.arange(2.0)[None, :, None].expand_as(values)
     moved = values.clone()
     moved[0, :, length // 2] += 50.0
     with torch.no_grad():
-        before, after = (probe(x, ones, ones, 0 * ones, zero)[0] for x in (values, moved))
+        before, after = (probe(x, ones, ones, 0 * ones, 0 * ones, group)[0] for x in (values, moved))
     touched = torch.nonzero((before != after).any(1)[0]).flatten() - length // 2
     return int(touched.max()), -int(touched.min())  # what it touches later is what the later ones look back on
 
@@ -92,7 +92,7 @@ def export_adaptive(network: Adaptive, card: Card) -> bytes:
             tuple(map(torch.from_numpy, example)),
             input_names=list(INPUTS),
             output_names=list(OUTPUTS),
-            dynamic_shapes=(*({0: dim, 1: dim, 2: dim} for _ in INPUTS[:-1]), {0: dim, 1: dim}),
+            dynamic_shapes=tuple({0: dim, 1: dim, 2: dim} for _ in INPUTS),
             dynamo=True,
             custom_translation_table=_FASTER,
             external_data=False,
@@ -119,7 +119,8 @@ def with_weights(data: bytes, network: Adaptive, card: Card) -> bytes:
 def _example(rng: np.random.Generator, batch: int, channels: int, length: int) -> tuple[np.ndarray, ...]:
     shape = (batch, channels, length)
     values = rng.normal(5, 3, shape)
-    arrays = (values, rng.random(shape) < 0.9, np.ones(shape), np.zeros(shape), np.zeros((batch, channels, 1)))
+    group = np.broadcast_to(np.arange(channels)[:, None], shape)
+    arrays = (values, rng.random(shape) < 0.9, np.ones(shape), np.zeros(shape), np.zeros(shape), group)
     return tuple(a.astype(np.float32) for a in arrays)
 
 
@@ -128,12 +129,12 @@ def _verify(deployed: Deployed, data: bytes) -> None:
     twin = adaptive_of(data, verify_onnx(data, where="the export"), name="the export").network
     rng = np.random.default_rng(1)
     for batch, channels, length in ((1, 1, 300), (2, 15, 700), (1, 50, 64)):
-        values, valid, noise, lag1, bound = _example(rng, batch, channels, length)
+        values, valid, noise, lag1, bound, group = _example(rng, batch, channels, length)
         for scale in (1e-3, 1.0, 1e3):
             bad = rng.random(values.shape) < 0.01
             scaled = values * np.float32(scale)
             scaled[bad] = rng.choice(np.array([np.nan, np.inf, -np.inf, 3e38], np.float32), bad.sum())
-            inputs = (scaled, valid, noise * np.float32(scale), lag1, bound)
+            inputs = (scaled, valid, noise * np.float32(scale), lag1, bound, group)
             ours = twin(*inputs)
             with torch.no_grad():
                 theirs = [x.numpy() for x in deployed(*map(torch.from_numpy, inputs))]
@@ -154,7 +155,8 @@ def make_card(network: Adaptive, *, variant: str, seed: int, steps: int) -> Card
         "parameters": sum(p.numel() for p in network.parameters()),
         "look_back": look_back,
         "look_ahead": look_ahead,
-        "reach": network.config.reach - 1,
+        "made_from_before": network.config.reach - 1,
+        "made_from_after": network.config.right - 1,
         "trained_on": f"random simulated suites, {ROWS} channels × {LENGTH} samples a step",
         "command": f"python -m pc2dae.training.adaptive -o FOLDER --variant {variant} --steps {steps} --seed {seed}",
         "seed": seed,
@@ -194,17 +196,23 @@ def main() -> None:
     parser.add_argument("--variant", choices=VARIANTS, default="adaptive")
     parser.add_argument("--steps", type=int, default=SETTINGS.steps)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--start", type=Path, help="weights (.safetensors) to go on from")
+    parser.add_argument("--rate", type=float, default=SETTINGS.learning_rate, help="peak learning rate")
     parser.add_argument("--shipped", action="store_true", help="no training: the shipped weights in a new ONNX")
     chosen = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     if chosen.shipped:
         network, card, _ = pretrained(chosen.variant)
-        ship(network, {key: value for key, value in card.items() if key != "sha256"}, chosen.out)
+        look = make_card(network, variant=chosen.variant, seed=card["seed"], steps=card["steps"])
+        ship(network, look | {key: card[key] for key in ("command", "versions")}, chosen.out)
         return
-    network = pretrain(
-        chosen.out, variant=chosen.variant, settings=replace(SETTINGS, steps=chosen.steps, seed=chosen.seed)
-    )
-    ship(network, make_card(network, variant=chosen.variant, seed=chosen.seed, steps=chosen.steps), chosen.out)
+    settings = replace(SETTINGS, steps=chosen.steps, seed=chosen.seed, learning_rate=chosen.rate)
+    network = pretrain(chosen.out, variant=chosen.variant, settings=settings, start=chosen.start)
+    card = make_card(network, variant=chosen.variant, seed=chosen.seed, steps=chosen.steps)
+    if chosen.start is not None:
+        card["command"] += f" --rate {chosen.rate:g} --start {chosen.start.name}"
+        card["start_sha256"] = digest(chosen.start.read_bytes())
+    ship(network, card, chosen.out)
 
 
 if __name__ == "__main__":

@@ -184,6 +184,9 @@ class Material:
             return self.denoiser.network(*arrays)
 
         estimate = self._job(tapped)(values, environment, valid)
+        if inputs[0][0].shape[-1] != values.shape[1]:
+            raise ModelError("every channel is slower than the flight's grid, so there is too little to tune on",
+                             hint="set rate_hz of the suite to the rate of the sensors")  # fmt: skip
         return inputs[0], estimate
 
     def _job(self, network: Network) -> Job:

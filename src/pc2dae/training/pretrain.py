@@ -5,7 +5,8 @@ The loss is what the estimate is judged by, each channel against its own raw err
 The last term makes ±1.645 σ̂ hold 90 % of the errors; it does not pull on the estimate itself.
 Scenes of moderate signal come first, and most of the learning; a fifth as many steps then go on with channels whose
 plumes rise thousands of σ, where a hundredth of a wrong average is worse than the noise. The weights that ship lie
-halfway between the ends of both stages: as good in dim scenes as the first, in bright ones as the second.
+halfway between the ends of both stages: as good in dim scenes as the first, in bright ones as the second. Training that
+goes on from other weights goes half the way from there: what was learned before is not to be lost.
 """
 
 from __future__ import annotations
@@ -17,11 +18,12 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from safetensors.torch import load_file
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from pc2dae.edge.levels import of_flight
 from pc2dae.model.adaptive import VARIANTS, Adaptive
-from pc2dae.noise import noise_level
 from pc2dae.simulate.world import HIGHEST_SNR, random_scene
 from pc2dae.training.fit import Look, Settings, fit
 
@@ -43,6 +45,7 @@ class Scenes:
     values: Tensor
     valid: Tensor
     lag1: Tensor
+    group: Tensor
     target: Tensor
 
 
@@ -57,18 +60,16 @@ def draw_scenes(
 
 def _scaled(rng: np.random.Generator, channels: int, length: int, highest_snr: float) -> tuple[np.ndarray, ...]:
     scene = random_scene(rng, channels, length, highest_snr=highest_snr)
-    noise = noise_level(scene.noisy, scene.valid)
-    usable = np.isfinite(noise.sigma) & (noise.sigma > 0)
-    sigma = np.where(usable, noise.sigma, scene.noisy.std(axis=1) + 1e-6) * rng.lognormal(0, _MISJUDGED, channels)
-    values, target = ((x - scene.bound[:, None]) / sigma[:, None] for x in (scene.noisy, scene.clean))
-    lag1 = np.broadcast_to(np.nan_to_num(noise.lag1)[:, None], values.shape)
-    return values, scene.valid, lag1, target
+    told, new = of_flight(scene.noisy, scene.valid, scene.bound)
+    sigma = told.sigma * rng.lognormal(0, _MISJUDGED, channels)[:, None]
+    values, target = ((x - scene.bound[:, None]) / sigma for x in (scene.noisy, scene.clean))
+    return values, new, told.lag1, told.group, target
 
 
 def scene_loss(network: nn.Module, batch: Scenes, step: int) -> dict[str, Tensor]:
     """The terms above, averaged over channels; samples in gaps count a third."""
     ones = torch.ones_like(batch.values)
-    estimate, sigma = network(batch.values, batch.valid, ones, batch.lag1, torch.zeros_like(ones[..., :1]))
+    estimate, sigma = network(batch.values, batch.valid, ones, batch.lag1, torch.zeros_like(ones), batch.group)
     error, raw = estimate - batch.target, (batch.values - batch.target) * batch.valid
     share = batch.valid.mean(-1).clamp_min(0.05)
     mae_raw = raw.abs().mean(-1) / share + 0.05
@@ -92,10 +93,15 @@ def _bounded(ratio: Tensor) -> Tensor:
     return torch.where(ratio < 3, ratio, 3 + torch.log(ratio.clamp_min(3) / 3))
 
 
-def pretrain(folder: Path, *, variant: str = "adaptive", settings: Settings = SETTINGS) -> Adaptive:
-    """Train a variant from a seed; the same call goes on with a run that was cut short."""
+def pretrain(
+    folder: Path, *, variant: str = "adaptive", settings: Settings = SETTINGS, start: Path | None = None
+) -> Adaptive:
+    """Train a variant from a seed, or on from weights in the file `start`; the same call resumes a run cut short."""
     torch.manual_seed(settings.seed)
     network = Adaptive(VARIANTS[variant])
+    begun = load_file(start) if start is not None else {}
+    if begun:
+        network.load_state_dict(begun)
     folder.mkdir(parents=True, exist_ok=True)
 
     def report(look: Look) -> None:
@@ -110,5 +116,6 @@ def pretrain(folder: Path, *, variant: str = "adaptive", settings: Settings = SE
         fit(network, draw=draw, loss=scene_loss, held_out=held_out, settings=chosen,
             state=folder / f"{name}.safetensors", report=report)  # fmt: skip
         ends.append({key: value.clone() for key, value in network.state_dict().items()})
-    network.load_state_dict({key: torch.stack([end[key] for end in ends]).mean(0) for key in ends[0]})
+    found = {key: torch.stack([end[key] for end in ends]).mean(0) for key in ends[0]}
+    network.load_state_dict({key: 0.5 * (value + begun[key]) for key, value in found.items()} if begun else found)
     return network

@@ -1,0 +1,154 @@
+"""What a network is told of each channel beside its samples: noise level, zero, and which channels share their noise.
+
+Offline from the whole flight; live from the last 300 samples, without looking ahead. Both are a survey of one stretch
+of record; live it is repeated every ten samples, and at every sample of the first half minute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from pc2dae.emit import Array, Mask
+from pc2dae.noise import is_held, level_doubt, noise_level, quantile, shared_noise
+
+WINDOW = 300  # samples that a live stream looks back on
+STEP = 10  # samples between two surveys of a live stream …
+WARMUP = 30  # … but for the first ones; in these the suite's noise level holds, if it has one
+_MINUTE = 60  # samples
+_FAR = 500.0  # σ above the bound: as far as the training scenes go
+_DEEP = ((5, 3.0), (15, 1.5))  # medians of so many samples so many σ below the bound are not noise
+
+
+@dataclass(frozen=True)
+class Levels:
+    """Facts about channels: (channel,) for one stretch, or (channel, time)."""
+
+    sigma: Array  # noise level
+    lag1: Array  # its autocorrelation at one sample
+    doubt: Array  # factor on the stated uncertainty: a level from few samples may be too low
+    zero: Array  # no true value lies below: the bound, or clean air where that is lower
+    group: Array  # channels of one number share their noise
+    held: Array  # 1: a slow sensor repeated by its logger, whose exact repeats are no new samples
+
+    def each(self, change: Callable[[Array], Array]) -> Levels:
+        """The same facts, each array changed."""
+        return Levels(*(change(getattr(self, field.name)) for field in fields(self)))
+
+
+def of_flight(values: Array, seen: Mask, bound: Array) -> tuple[Levels, Mask]:
+    """Levels (channel, time) from a whole record, and which of its samples are new measurements."""
+    found = survey(values, seen, bound)
+    sigma = found.sigma.copy()
+    for row in np.flatnonzero(np.isnan(sigma)):
+        sigma[row] = _size(values[row], seen[row], bound[row])
+    levels = Levels(sigma, *(getattr(found, field.name) for field in fields(found)[1:]))
+    levels = levels.each(lambda x: np.broadcast_to(x[:, None], values.shape))
+    return levels, fresh(values, seen, levels.held)
+
+
+def trailing(values: Array, seen: Mask, bound: Array, prior: Array) -> tuple[Levels, Mask]:
+    """Levels (channel, time) as a stream knows them, and which of its samples are new measurements."""
+    length = values.shape[1]
+    levels = Levels(*(np.empty(values.shape) for _ in fields(Levels)))
+    at = 0
+    while at < length:
+        stop = min(at + (STEP if at >= WARMUP else 1), length)
+        past = slice(max(at - WINDOW, 0), at)
+        now = before(values[:, past], seen[:, past], bound, prior, number=at)
+        for t in range(at, stop):
+            recent = slice(max(t + 1 - WINDOW, 0), t + 1)
+            put(levels, t, now, values[:, recent], seen[:, recent], bound)
+        at = stop
+    return levels, fresh(values, seen, levels.held)
+
+
+def is_due(number: int) -> bool:
+    """Whether a stream surveys its past before sample `number`."""
+    return number < WARMUP or number % STEP == 0
+
+
+def before(values: Array, seen: Mask, bound: Array, prior: Array, *, number: int) -> Levels:
+    """What holds from sample `number` on, from the samples before it (the last 300 are enough)."""
+    found = survey(values, seen, bound)
+    assumed = np.isfinite(prior) & (np.isnan(found.sigma) | (number < WARMUP))
+    return Levels(
+        np.where(assumed, prior, found.sigma),
+        np.where(assumed, 0.0, found.lag1),
+        np.where(assumed, 1.0, found.doubt),
+        found.zero,
+        found.group,
+        found.held,
+    )
+
+
+def put(levels: Levels, at: int, now: Levels, recent: Array, seen: Mask, bound: Array) -> None:
+    """Write what holds `now` at sample `at`; an unknown noise level is taken from the size of what was measured."""
+    for field in fields(Levels):
+        getattr(levels, field.name)[:, at] = getattr(now, field.name)
+    for row in np.flatnonzero(np.isnan(now.sigma)):
+        levels.sigma[row, at] = _size(recent[row], seen[row], bound[row])
+
+
+def survey(values: Array, seen: Mask, bound: Array) -> Levels:
+    """Levels (channel,) of one stretch; σ is NaN where it cannot be told."""
+    held = np.array([is_held(x[ok]) for x, ok in zip(values, seen, strict=True)])
+    new = fresh(values, seen, held[:, None])
+    noise = noise_level(values, new)
+    sigma = noise.sigma.copy()
+    for row in np.flatnonzero(~(np.isfinite(sigma) & (sigma > 0))):
+        x = values[row, new[row]]
+        sigma[row] = np.sqrt(np.mean(np.diff(x) ** 2) / 2) if len(x) > 1 else 0.0
+    sigma[~(sigma > 0)] = np.nan  # one sample, or one value: it says nothing
+    return Levels(
+        sigma,
+        np.nan_to_num(noise.lag1),
+        np.where(np.isnan(sigma), 1.0, level_doubt(new.sum(axis=1))),
+        _zero(values, new, np.nan_to_num(sigma), bound),
+        shared_noise(values, new, sigma).astype(np.float64),
+        held.astype(np.float64),
+    )
+
+
+def fresh(values: Array, seen: Mask, held: Array) -> Mask:
+    """Observations that are new: not the exact repeats of a held sensor."""
+    again = np.zeros(values.shape, bool)
+    again[:, 1:] = (values[:, 1:] == values[:, :-1]) & seen[:, :-1]
+    return seen & ~(again & (held > 0))
+
+
+def _size(x: Array, seen: Mask, bound: float) -> float:
+    """A level for a channel nothing is known of: as large as what it measured. Its intervals are as wide."""
+    above = np.abs(x[seen] - bound)
+    return (float(np.median(above)) if len(above) else 0.0) or 1e-12
+
+
+def _zero(values: Array, seen: Mask, sigma: Array, bound: Array) -> Array:
+    """What each channel is counted from: its bound, or its clean air where that lies more than 1 σ below it.
+
+    The network has learned that no true value lies below the bound. A sensor with a negative zero would have its clean
+    air pulled up, and its plumes cut: it is given its own zero, and the bound holds for the bounded estimate alone.
+    The same for one that was below it for some seconds only, as a cell that settles after power-on: counted from the
+    bound, these would be distrusted, and averages of far away samples stand in their place.
+    A channel that never comes within 500 σ of its bound is counted from there: farther away the network learned no
+    difference.
+    """
+    level = np.array(bound, dtype=np.float64)
+    for row, ok in enumerate(seen):
+        x = values[row, ok]
+        if len(x) >= 2 * _MINUTE:
+            total = np.cumsum(np.concatenate(([0.0], x - bound[row])))
+            low = bound[row] + quantile(np.sort(total[_MINUTE:] - total[:-_MINUTE]), 0.05) / _MINUTE
+            level[row] = low if low < bound[row] - sigma[row] else max(bound[row], low - _FAR * sigma[row])
+        elif len(x):
+            level[row] = max(bound[row], x.min() - _FAR * sigma[row])
+        for count, depth in _DEEP:
+            if len(x) >= count:
+                below = np.convolve(x < bound[row] - depth * sigma[row], np.ones(count), "valid")
+                deep = below > count / 2  # the median is below too
+                if deep.any():
+                    level[row] = min(level[row], np.median(sliding_window_view(x, count)[deep], axis=1).min())
+    return level

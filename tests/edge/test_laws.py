@@ -1,0 +1,185 @@
+"""Metamorphic laws of the shipped adaptive models: what may change in a record without changing the answer.
+
+Movements are in units of the noise (σ = 1). docs/model-card.md states the limits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, partial
+
+import numpy as np
+import pytest
+
+from pc2dae.emit import Array, Estimate
+from pc2dae.models import load_model
+from pc2dae.suite import parse_suite
+
+DOORS = [("adaptive", "flight"), ("adaptive-short", "flight"), ("adaptive-short", "live"), ("adaptive-causal", "live")]
+T = 900
+SEEDS = range(3)
+EXACT = 1e-4
+
+each_door = pytest.mark.parametrize(("name", "profile"), DOORS)
+model = cache(load_model)
+
+
+def run(name: str, profile: str, values: Array, *, bound: float = 0.0, rate: float = 1.0) -> Estimate:
+    channels = [f'[[family.channel]]\nname="c{i}"\nunits="1"\nlower_bound={bound}\n' for i in range(len(values))]
+    text = f'name="law"\nrate_hz={rate}\n[[family]]\nname="f"\n' + "".join(channels)
+    job = model(name, profile=profile).prepare(None, parse_suite(text, where="law"))  # type: ignore[arg-type]
+    return job(values, np.full((3, values.shape[1]), np.nan), np.isfinite(values))
+
+
+@cache
+def record(seed: int) -> tuple[Array, Array]:
+    """Three channels in the same plumes, one of them three seconds late, and their truth."""
+    rng = np.random.default_rng(seed)
+    t = np.arange(T)
+    widths = np.exp(rng.uniform(0, 2.5, 9))
+    smoke = sum(
+        rng.lognormal(2.5, 0.7) * np.exp(-0.5 * ((t - centre) / width) ** 2)
+        for centre, width in zip(rng.uniform(0, T, 9), widths, strict=True)
+    )
+    clean = np.stack([10 + smoke, 5 + 0.4 * smoke, 8 + 0.2 * np.roll(smoke, 3)])
+    return clean, clean + rng.standard_normal(clean.shape)
+
+
+def waves(seed: int) -> Array:
+    """A loud and smooth channel that nothing connects with the others."""
+    rng = np.random.default_rng(seed + 50)
+    return 50 + 20 * np.sin(np.arange(T) / rng.uniform(3, 30)) + 0.5 * rng.standard_normal(T)
+
+
+@cache
+def plain(name: str, profile: str, seed: int) -> Estimate:
+    return run(name, profile, record(seed)[1])
+
+
+def rms(x: Array) -> float:
+    return float(np.sqrt(np.mean(x**2)))
+
+
+def coverage(estimate: Estimate, clean: Array, rows: slice) -> float:
+    assert estimate.sigma is not None
+    return float(np.mean(np.abs(estimate.value[rows] - clean[rows]) <= 1.645 * estimate.sigma[rows]))
+
+
+@dataclass(frozen=True)
+class Moved:
+    """How far estimates moved when something was added that must not matter [σ], and how often intervals hold."""
+
+    rms: float
+    largest: float
+    coverage: float
+
+
+def moved(changed: Estimate, expected: Estimate, clean: Array) -> Moved:
+    """Of the rows of `clean`."""
+    rows = slice(0, len(clean))
+    difference = changed.unbounded[rows] - expected.unbounded[rows]
+    return Moved(rms(difference), float(np.abs(difference).max()), coverage(changed, clean, rows))
+
+
+def with_copy(name: str, profile: str, seed: int) -> Moved:
+    clean, x = record(seed)
+    return moved(run(name, profile, np.concatenate([x, 2.5 * x[:1] + 1])), plain(name, profile, seed), clean)
+
+
+def six_copies(name: str, profile: str, seed: int) -> Moved:
+    clean, x = record(seed)
+    return moved(run(name, profile, np.repeat(x[:1], 6, axis=0)), run(name, profile, x[:1]), clean[:1])
+
+
+def with_unrelated(name: str, profile: str, seed: int) -> Moved:
+    clean, x = record(seed)
+    return moved(run(name, profile, np.concatenate([x, waves(seed)[None]])), plain(name, profile, seed), clean)
+
+
+def at_twice_the_rate(name: str, profile: str, seed: int, *, interpolated: bool = False) -> Moved:
+    clean, x = record(seed)
+    fine = np.arange(2 * T) / 2
+    doubled = np.stack([np.interp(fine, np.arange(T), row) for row in x]) if interpolated else np.repeat(x, 2, axis=1)
+    twice = run(name, profile, doubled, rate=2.0)
+    assert twice.sigma is not None
+    thinned = Estimate(twice.value[:, ::2], twice.unbounded[:, ::2], twice.sigma[:, ::2])
+    return moved(thinned, plain(name, profile, seed), clean)
+
+
+@dataclass(frozen=True)
+class Law:
+    """Something that must not matter, and how much it may."""
+
+    measure: Callable[[str, str, int], Moved]
+    rms: float
+    largest: float
+    coverage: float = 0.85
+
+
+LAWS = {
+    "a copy of a channel in other units": Law(with_copy, 0.01, 0.1),
+    "one channel six times": Law(six_copies, 0.01, 0.1),
+    "a loud unrelated channel": Law(with_unrelated, 0.15, 1.5),
+    "twice the rate by repetition": Law(at_twice_the_rate, 0.5, 3.0),
+    "twice the rate by interpolation": Law(partial(at_twice_the_rate, interpolated=True), 0.5, 3.0, coverage=0.5),
+}
+
+
+@each_door
+def test_scale_shift_and_order_do_not_matter(name: str, profile: str) -> None:
+    x = record(0)[1]
+    expected = plain(name, profile, 0).unbounded
+    assert np.abs(run(name, profile, 1e3 * x).unbounded / 1e3 - expected).max() < EXACT
+    assert np.abs(run(name, profile, x + 1e4, bound=1e4).unbounded - 1e4 - expected).max() < EXACT
+    assert np.abs(run(name, profile, x[::-1]).unbounded[::-1] - expected).max() < EXACT
+
+
+@each_door
+def test_a_constant_far_above_the_bound_does_not_matter(name: str, profile: str) -> None:
+    x = record(0)[1]
+    near, far = (run(name, profile, x + level).unbounded - level for level in (1e3, 1e6))
+    assert np.abs(far - near).max() < 0.1
+
+
+@each_door
+def test_a_record_may_be_cut(name: str, profile: str) -> None:
+    """Beyond the reach of the seam the halves are the whole: offline with the noise level of each half."""
+    denoiser = model(name, profile=profile)
+    rng = np.random.default_rng(1)
+    x = np.tile(10 + rng.standard_normal((1, 1000)), 4)  # both halves have the same noise level
+    whole, half = run(name, profile, x).unbounded, run(name, profile, x[:, 2000:]).unbounded
+    assert np.abs(whole[:, 2000 + denoiser.look_back + 300 :] - half[:, denoiser.look_back + 300 :]).max() < EXACT
+
+
+@pytest.mark.parametrize("law", LAWS)
+@each_door
+def test_what_must_not_matter_hardly_does(name: str, profile: str, law: str) -> None:
+    measured = [LAWS[law].measure(name, profile, seed) for seed in SEEDS]
+    assert rms(np.array([m.rms for m in measured])) <= LAWS[law].rms
+    assert max(m.largest for m in measured) <= LAWS[law].largest
+    assert LAWS[law].coverage <= np.mean([m.coverage for m in measured]) <= 0.97
+
+
+def test_time_may_run_backwards() -> None:
+    """Offline only; sensors lag, so the network has learned a direction of time."""
+    x = record(0)[1]
+    forwards, backwards = plain("adaptive", "flight", 0).unbounded, run("adaptive", "flight", x[:, ::-1]).unbounded
+    assert rms(backwards[:, ::-1] - forwards) < 0.2
+
+
+def main() -> None:
+    """Print the table of docs/model-card.md."""
+    print("| law | " + " | ".join(f"{name}, {profile}" for name, profile in DOORS) + " |")
+    print("|---|" + "---|" * len(DOORS))
+    for law, limits in LAWS.items():
+        cells = []
+        for door in DOORS:
+            found = [limits.measure(*door, seed) for seed in SEEDS]
+            size, inside = rms(np.array([m.rms for m in found])), np.mean([m.coverage for m in found])
+            cells.append(f"{size:.3f}, {max(m.largest for m in found):.2f}, {100 * inside:.0f} %")
+        print(f"| {law} | " + " | ".join(cells) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
