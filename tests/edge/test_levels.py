@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ from pc2dae.models import load_model
 from pc2dae.noise import is_held, level_doubt, noise_level, shared_noise
 from pc2dae.suite import parse_suite
 
+model = cache(load_model)
 LIVE = ("adaptive-short", "adaptive-causal")
 
 
@@ -19,7 +22,7 @@ def run(name: str, values: np.ndarray, *, profile: str = "live", bound: float = 
         f'[[family.channel]]\nname="c{i}"\nunits="1"\nlower_bound={bound}\n{stated}' for i in range(len(values))
     ]
     suite = parse_suite('name="s"\n[[family]]\nname="f"\n' + "".join(channels), where="test")
-    job = load_model(name, profile=profile).prepare(None, suite)  # type: ignore[arg-type]
+    job = model(name, profile=profile).prepare(None, suite)  # type: ignore[arg-type]
     return job(values, np.full((3, values.shape[1]), np.nan), np.isfinite(values))
 
 
@@ -50,7 +53,7 @@ def test_rounding_is_no_quantisation() -> None:
 def test_copies_share_their_noise_and_neighbours_in_a_plume_do_not() -> None:
     rng = np.random.default_rng(2)
     t = np.arange(900)
-    plume = sum(300 * np.exp(-0.5 * ((t - c) / 3) ** 2) for c in range(40, 900, 25))  # hardly any clean air
+    plume = sum(300 * np.exp(-0.5 * ((t - c) / 3) ** 2) for c in range(40, 900, 60))
     x = np.stack([plume + rng.standard_normal(900), 0.5 * plume + rng.standard_normal(900)])
     copies = np.stack([x[0], x[1], 1.15 * x[0] + 3, -2 * x[1]])
     valid = np.ones(copies.shape, bool)

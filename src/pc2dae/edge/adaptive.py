@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 INPUTS = ("values", "valid", "noise", "lag1", "bound", "group")
 WIDENED = 3.0  # σ by which an estimate may leave the range of its samples, as in the graph
 LARGEST = 1e30  # beyond it a number is no measurement, here and in the graph
+NEAR = 2e4  # σ above the bound: float32 still has a thousandth of σ there
 PIECE = 4096  # samples given out per run: bounds memory, and is long beside the overlap
 
 Network = Callable[..., tuple[Array, ...]]  # the inputs above, (batch, channel, time) each
@@ -59,21 +60,21 @@ class AdaptiveDenoiser:
             else:
                 told, new = levels.of_flight(values, seen, bound)
             if self.profile == "live":
-                unbounded, spread = self._in_pieces(values, new, told)
+                unbounded, spread = self._in_pieces(values, new, told, bound)
             else:
-                unbounded, spread = self._at_own_rate(values, new, told)
+                unbounded, spread = self._at_own_rate(values, new, told, bound)
             return Estimate(np.maximum(unbounded, bound[:, None]), unbounded, spread)
 
         return job
 
-    def run(self, values: Array, new: Mask, told: Levels, given: slice) -> tuple[Array, Array]:
+    def run(self, values: Array, new: Mask, told: Levels, bound: Array, given: slice) -> tuple[Array, Array]:
         """Estimate and uncertainty of the samples `given` of one stretch, (channel, time); NaN where there is none."""
         nothing = ~near(new, self.before, self.after)[:, given]
         if nothing.all():
             return np.full(nothing.shape, np.nan), np.full(nothing.shape, np.nan)
-        # Taken off in double precision: a level far above the noise would cost float32 the noise.
-        middle = np.array([np.median(x[ok]) if ok.any() else 0.0 for x, ok in zip(values, new, strict=True)])[:, None]
-        arrays = (values - middle, new, told.sigma, told.lag1, told.zero - middle, told.group)
+        middle = _origin(values, new, told.sigma, bound)
+        zero = np.where(new.any(axis=1, keepdims=True), told.zero - middle, 0.0)
+        arrays = (values - middle, new, _known_from_later(told.sigma), told.lag1, zero, told.group)
         with np.errstate(over="ignore", invalid="ignore"):  # beyond float32 is infinite, which the graph masks
             inputs = [np.ascontiguousarray(x[None], dtype=np.float32) for x in arrays]
         _, moved, spread = (output[0, :, given].astype(np.float64) for output in self.network(*inputs))
@@ -82,7 +83,7 @@ class AdaptiveDenoiser:
             np.where(nothing, np.nan, spread * told.doubt[:, given]),
         )
 
-    def _at_own_rate(self, values: Array, new: Mask, told: Levels) -> tuple[Array, Array]:
+    def _at_own_rate(self, values: Array, new: Mask, told: Levels, bound: Array) -> tuple[Array, Array]:
         """Estimate and uncertainty of a whole flight; where all channels are new at every k-th sample alone, by those.
 
         The network counts in samples: a record brought to a finer grid, by repetition or with gaps, keeps its answer.
@@ -90,16 +91,16 @@ class AdaptiveDenoiser:
         at = np.flatnonzero(new.any(axis=0))
         step = int(np.gcd.reduce(np.diff(at))) if len(at) > 1 else 1
         if step == 1:
-            return self._bridged(values, new, told)
+            return self._bridged(values, new, told, bound)
         own = slice(int(at[0]) % step, None, step)
-        found = self._bridged(values[:, own], new[:, own], told.each(lambda x: x[:, own]))
+        found = self._bridged(values[:, own], new[:, own], told.each(lambda x: x[:, own]), bound)
         last = np.clip((np.arange(values.shape[1]) - own.start) // step, 0, found[0].shape[1] - 1)
         reached = near(new, self.before, self.after)
         return np.where(reached, found[0][:, last], np.nan), np.where(reached, found[1][:, last], np.nan)
 
-    def _bridged(self, values: Array, new: Mask, told: Levels) -> tuple[Array, Array]:
+    def _bridged(self, values: Array, new: Mask, told: Levels, bound: Array) -> tuple[Array, Array]:
         """Estimate and uncertainty with gaps bridged, as far as the range of the channel's own samples allows."""
-        estimate, spread = self._in_pieces(values, new, told)
+        estimate, spread = self._in_pieces(values, new, told, bound)
         value, wider = bridged(estimate, spread, new)
         for row, t in np.argwhere((value != estimate) & np.isfinite(value)):
             part = slice(max(t - self.before, 0), t + self.after + 1)
@@ -107,7 +108,7 @@ class AdaptiveDenoiser:
             value[row, t] = np.clip(value[row, t], own.min() - slack, own.max() + slack)
         return value, wider
 
-    def _in_pieces(self, values: Array, new: Mask, told: Levels) -> tuple[Array, Array]:
+    def _in_pieces(self, values: Array, new: Mask, told: Levels, bound: Array) -> tuple[Array, Array]:
         """Estimate and uncertainty, piece by piece with overlap; where the record ends the array does, as in training.
 
         Beside what goes in and comes out, memory is that of one piece, however long the record.
@@ -120,7 +121,7 @@ class AdaptiveDenoiser:
             at = slice(begin, min(stop + self.look_ahead, length))
             given = slice(start - begin, stop - begin)
             here = told.each(lambda x: x[:, at])  # noqa: B023 (called at once)
-            unbounded[:, start:stop], spread[:, start:stop] = self.run(values[:, at], new[:, at], here, given)
+            unbounded[:, start:stop], spread[:, start:stop] = self.run(values[:, at], new[:, at], here, bound, given)
             if self.progress is not None:
                 self.progress(stop, length)
         return unbounded, spread
@@ -143,3 +144,29 @@ def near(seen: Mask, before: int, after: int) -> Mask:
     """Where any observation lies at most `before` samples earlier or `after` samples later."""
     count = np.cumsum(np.pad(seen, ((0, 0), (before + 1, after))), axis=1)
     return np.asarray(count[:, before + after + 1 :] > count[:, : -before - after - 1])
+
+
+def _known_from_later(sigma: Array) -> Array:
+    """Noise levels with the next known one where none is known yet, or the last one, or 1."""
+    filled = np.array(sigma)
+    for row in filled:
+        known = np.flatnonzero(np.isfinite(row))
+        if 0 < len(known) < len(row):
+            row[:] = row[known[np.minimum(np.searchsorted(known, np.arange(len(row))), len(known) - 1)]]
+        elif len(known) == 0:
+            row[:] = 1.0
+    return filled
+
+
+def _origin(values: Array, new: Mask, sigma: Array, bound: Array) -> Array:
+    """What values are counted from, taken off in double precision: float32 would lose the noise of a high level.
+
+    The bound where that costs nothing: then no digit depends on the stretch, and a stream equals the whole flight.
+    """
+    origin = np.array(bound, dtype=np.float64)
+    for row, ok in enumerate(new):
+        if ok.any():
+            middle = np.median(values[row, ok])
+            if abs(middle - origin[row]) > NEAR * np.nanmin(sigma[row]):
+                origin[row] = middle
+    return origin[:, None]

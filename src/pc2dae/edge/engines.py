@@ -62,7 +62,7 @@ class AdaptiveEngine:
         at = stretch.inside
         given = slice(self.look_back - at.start, stretch.values.shape[1] - self.look_ahead - at.start)
         told = stretch.levels.each(lambda x: x[:, at])
-        unbounded, spread = self.denoiser.run(stretch.values[:, at], stretch.new[:, at], told, given)
+        unbounded, spread = self.denoiser.run(stretch.values[:, at], stretch.new[:, at], told, self.bound[:, 0], given)
         return Estimate(np.maximum(unbounded, self.bound), unbounded, spread)
 
 

@@ -27,7 +27,7 @@ _DEEP = ((5, 3.0), (15, 1.5))  # medians of so many samples so many σ below the
 class Levels:
     """Facts about channels: (channel,) for one stretch, or (channel, time)."""
 
-    sigma: Array  # noise level
+    sigma: Array  # noise level; NaN where nothing has been measured
     lag1: Array  # its autocorrelation at one sample
     doubt: Array  # factor on the stated uncertainty: a level from few samples may be too low
     zero: Array  # no true value lies below: the bound, or clean air where that is lower
@@ -121,9 +121,12 @@ def fresh(values: Array, seen: Mask, held: Array) -> Mask:
 
 
 def _size(x: Array, seen: Mask, bound: float) -> float:
-    """A level for a channel nothing is known of: as large as what it measured. Its intervals are as wide."""
+    """A level for a channel whose noise does not show: as large as what it measured, NaN where it measured nothing.
+
+    One unit where it measured its bound alone: a level of zero would make a signal of rounding.
+    """
     above = np.abs(x[seen] - bound)
-    return (float(np.median(above)) if len(above) else 0.0) or 1e-12
+    return (float(np.median(above)) or 1.0) if len(above) else np.nan
 
 
 def _zero(values: Array, seen: Mask, sigma: Array, bound: Array) -> Array:

@@ -246,8 +246,9 @@ class Adaptive(nn.Module):
             joint = series[4].around(window) - own[:, :, None, None] * series[2].around(window)[:, None]
             alike = joint * (scale / series[4].count(window))[:, :, None, None] * scales[:, None]
             alike = alike.clamp(-1, 1)  # a correlation, whatever rounding makes of it
-            chance = _CHANCE / series[4].count(window)
-            alike = alike * (1 + chance - chance / alike.square().clamp_min(chance / (1 + chance)))
+            if config.right > 1:  # a causal window is too short to give up what little it shows: 0.45 dB
+                chance = _CHANCE / series[4].count(window)
+                alike = alike * (1 + chance - chance / alike.square().clamp_min(chance / (1 + chance)))
 
             loud, own_loud = torch.log(spreads / noises + 0.05)[:, None], torch.log(spread / noise)
             size, steep = alike.abs(), (pair[2] + pair[4] * own_loud)[:, :, None, None] + pair[3] * loud
@@ -277,7 +278,8 @@ class Adaptive(nn.Module):
         fine = torch.isfinite(values) & (values.abs() < _LARGEST)
         mask = (fine & (valid > 0.5)).to(values.dtype)
         known = torch.where(mask > 0, values, torch.zeros_like(values))
-        unit = torch.maximum(sigma, known.abs() * _RANGE).amax(-1, keepdim=True)  # constant in time: rounding alone
+        # Constant in time and a power of two: no digit changes with the stretch that is given to the network.
+        unit = torch.exp2(torch.maximum(sigma, known.abs() * _RANGE).amax(-1, keepdim=True).log2().ceil())
         sigma, zero = (sigma / unit).clamp_min(_RANGE), bound / unit
         per = 1 / sigma
         mass = Windows(mask, config.reach, config.right)

@@ -61,7 +61,7 @@ def draw_scenes(
 def _scaled(rng: np.random.Generator, channels: int, length: int, highest_snr: float) -> tuple[np.ndarray, ...]:
     scene = random_scene(rng, channels, length, highest_snr=highest_snr)
     told, new = of_flight(scene.noisy, scene.valid, scene.bound)
-    sigma = told.sigma * rng.lognormal(0, _MISJUDGED, channels)[:, None]
+    sigma = np.nan_to_num(told.sigma, nan=1.0) * rng.lognormal(0, _MISJUDGED, channels)[:, None]
     values, target = ((x - scene.bound[:, None]) / sigma for x in (scene.noisy, scene.clean))
     return values, new, told.lag1, told.group, target
 
