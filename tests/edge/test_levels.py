@@ -53,7 +53,7 @@ def test_rounding_is_no_quantisation() -> None:
 def test_copies_share_their_noise_and_neighbours_in_a_plume_do_not() -> None:
     rng = np.random.default_rng(2)
     t = np.arange(900)
-    plume = sum(300 * np.exp(-0.5 * ((t - c) / 3) ** 2) for c in range(40, 900, 60))
+    plume = sum(300 * np.exp(-0.5 * ((t - c) / 3) ** 2) for c in range(40, 900, 25))  # hardly any clean air
     x = np.stack([plume + rng.standard_normal(900), 0.5 * plume + rng.standard_normal(900)])
     copies = np.stack([x[0], x[1], 1.15 * x[0] + 3, -2 * x[1]])
     valid = np.ones(copies.shape, bool)
