@@ -24,7 +24,7 @@ REACH_AFTER = {"adaptive": 255, "adaptive-short": 1, "adaptive-causal": 0}
 SIGMAS = 3.0  # of noise that an estimate may lie outside the samples it was made from
 TRAILING, STEP, WARM_UP = 300, 10, 30  # samples: a live stream's noise level is of the last 300, every 10 of them
 AGREEMENT = 1e-5  # of a channel's scale …
-ROUNDING = 0.1  # … or of its uncertainty: float32 leaves less of a channel that is quantised or spans 10,000 σ
+ROUNDING = 0.2  # … or of its uncertainty: float32 leaves less of a channel that is quantised or spans 10,000 σ
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]

@@ -27,11 +27,12 @@ def test_live_through_the_death_of_the_broker(
         page.select_option("#replay-flight", label="A simulated flight")
         page.click("#replay-button")
         page.wait_for_selector(".live canvas")
-        page.fill("[data-channel=co_a] input", "1")
-        page.press("[data-channel=co_a] input", "Tab")
+        page.fill("[data-channel=co2_li830] input", "1")
+        page.press("[data-channel=co2_li830] input", "Tab")
         until(page, f"{COUNT} > 20")
         page.wait_for_selector(".alarm")
-        assert "co_a" in page.text_content("#announce")
+        assert "co2_li830" in page.text_content("#announce")
+        until(page, f"{COUNT} > 100")  # a line to look at
         page.evaluate("scrollTo(0, 0)")
         page.wait_for_timeout(300)
         assert pixels(page, ".live canvas", ESTIMATE) > 60
@@ -46,7 +47,7 @@ def test_live_through_the_death_of_the_broker(
         assert page.inner_text("#count-lost b") == "0"
         page.reload()
         page.wait_for_selector(".live canvas")
-        assert page.input_value("[data-channel=co_a] input") == "1"  # thresholds are kept
+        assert page.input_value("[data-channel=co2_li830] input") == "1"  # thresholds are kept
         page.click("#connect-button:has-text('Disconnect')")
         page.wait_for_selector("#connect-button:has-text('Connect'):not(:has-text('Disconnect'))")
 
