@@ -23,6 +23,8 @@ Network = Callable[
 WINDOW = 128  # samples a network of the paper sees
 HOP = 16  # windows start this many samples apart, and each gives out as many
 LEAD = 64  # samples before the first one given out: the middle of the window, where it sees as much after as before
+LARGEST = 1e30  # beyond it a number is no measurement, and sums of squares would leave float32
+WIDENED = 3.0  # σ by which an adaptive estimate may leave the range of the samples it is made from
 LATENCY = WINDOW - LEAD - 1  # samples the first one given out has to wait for
 
 

@@ -151,9 +151,11 @@ def test_a_record_may_be_cut(name: str, profile: str) -> None:
     if profile == "live":
         whole, part = run(name, profile, x).unbounded, run(name, profile, x[:, seam:]).unbounded
     else:
-        told, new = of_flight(x, np.isfinite(x), np.zeros(1))
-        whole = denoiser._in_pieces(x, new, told, np.zeros(1))[0]
-        part = denoiser._in_pieces(x[:, seam:], new[:, seam:], told.each(lambda level: level[:, seam:]), np.zeros(1))[0]
+        levels, new = of_flight(x, np.isfinite(x), np.zeros(1))
+        whole = denoiser._in_pieces(x, new, levels, np.zeros(1))[0]
+        part = denoiser._in_pieces(x[:, seam:], new[:, seam:], levels.each(lambda level: level[:, seam:]), np.zeros(1))[
+            0
+        ]
     beyond = denoiser.look_back + WINDOW
     assert np.abs(whole[:, seam + beyond :] - part[:, beyond:]).max() < EXACT
 

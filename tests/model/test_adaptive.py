@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from pc2dae.model.adaptive import VARIANTS, Adaptive, AdaptiveConfig, Windows
+from pc2dae.model.adaptive import VARIANTS, Adaptive, AdaptiveConfig
+from pc2dae.model.sliding import Windows
 from pc2dae.training.adaptive import Deployed, reach_of
 
 SMALL = AdaptiveConfig(width=8, reach=16, right=16)

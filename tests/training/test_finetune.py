@@ -15,7 +15,7 @@ from pc2dae.metrics import score
 from pc2dae.models import load_model
 from pc2dae.simulate import fly_plan, plan_campaign
 from pc2dae.training.adaptive import pretrained
-from pc2dae.training.finetune import SETTINGS, Comparison, Material, finetune, summary
+from pc2dae.training.finetune import SETTINGS, Comparison, TuningData, finetune, summary
 from pc2dae.windows.slicing import Record, Segment, record_of
 
 SIGMA = np.array([10.0, 10.0, 1.0])
@@ -84,7 +84,7 @@ def test_only_a_clear_and_worthwhile_gain_counts(after, standard_error, is_bette
 def test_the_network_is_given_the_noise_of_the_recorrupted_record(suite):
     _, _, data = pretrained()
     denoiser = adaptive_of(data, verify_onnx(data, where="adaptive"), name="adaptive")
-    material = Material([oscillating(0)], suite, denoiser)
+    material = TuningData([oscillating(0)], suite, denoiser)
     batch = material.batch([(Segment(0, 0, 900), 0)] * 4, 900, np.random.default_rng(0))
     noise = batch.inputs[2].mean(dim=(0, 2)).numpy()
     assert noise / material.sigma[0] == pytest.approx(np.full(3, np.hypot(1, 0.7)), rel=0.1)
@@ -94,7 +94,9 @@ def test_the_network_is_given_the_noise_of_the_recorrupted_record(suite):
 def test_equal_networks_have_equal_losses(suite):
     network, _, data = pretrained()
     denoiser = adaptive_of(data, verify_onnx(data, where="adaptive"), name="adaptive")
-    result = Material([bright(3)], suite, denoiser).compare(network, [Segment(0, 600, 1200)], np.random.default_rng(0))
+    result = TuningData([bright(3)], suite, denoiser).compare(
+        network, [Segment(0, 600, 1200)], np.random.default_rng(0)
+    )
     assert result.after == pytest.approx(result.before, rel=1e-4)  # ONNX and torch
     assert not result.is_better
 

@@ -32,10 +32,10 @@ def test_the_same_seed_gives_the_same_weights_and_a_finished_run_is_not_run_agai
 
 
 def test_training_that_goes_on_from_weights_goes_half_the_way(tmp_path, short):
-    begun = pretrain(tmp_path / "first", settings=short).state_dict()
-    save_file(begun, tmp_path / "start.safetensors")
+    initial = pretrain(tmp_path / "first", settings=short).state_dict()
+    save_file(initial, tmp_path / "start.safetensors")
     network = pretrain(tmp_path / "more", settings=replace(short, seed=2), start=tmp_path / "start.safetensors")
     dim, bright = (load_file(tmp_path / "more" / f"{name}.safetensors") for name in ("state", "bright"))
     for name, value in network.state_dict().items():
         found = (dim[f"best.{name}"] + bright[f"best.{name}"]) / 2
-        assert torch.allclose(value, (found + begun[name]) / 2)
+        assert torch.allclose(value, (found + initial[name]) / 2)

@@ -8,21 +8,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pc2dae.edge import levels
 from pc2dae.edge.bridge import bridged
 from pc2dae.edge.card import digest
-from pc2dae.edge.levels import Levels
+from pc2dae.edge.levels import Levels, of_flight, trailing
 from pc2dae.edge.runtime import open_session
 from pc2dae.edge.safe import Facts, card_of
-from pc2dae.emit import Array, Estimate, Job, Mask
+from pc2dae.emit import LARGEST, WIDENED, Array, Estimate, Job, Mask
 from pc2dae.suite import Suite
 
 if TYPE_CHECKING:
     import xarray as xr
 
 INPUTS = ("values", "valid", "noise", "lag1", "bound", "group")
-WIDENED = 3.0  # σ by which an estimate may leave the range of its samples, as in the graph
-LARGEST = 1e30  # beyond it a number is no measurement, here and in the graph
 NEAR = 2e4  # σ above the bound: float32 still has a thousandth of σ there
 PIECE = 4096  # samples given out per run: bounds memory, and is long beside the overlap
 
@@ -56,34 +53,32 @@ class AdaptiveDenoiser:
         def job(values: Array, environment: Array, valid: Mask) -> Estimate:
             seen = valid & (np.abs(np.nan_to_num(values, nan=np.inf)) < LARGEST)
             if self.profile == "live":
-                told, new = levels.trailing(values, seen, bound, prior)
+                levels, new = trailing(values, seen, bound, prior)
+                unbounded, spread = self._in_pieces(values, new, levels, bound)
             else:
-                told, new = levels.of_flight(values, seen, bound)
-            if self.profile == "live":
-                unbounded, spread = self._in_pieces(values, new, told, bound)
-            else:
-                unbounded, spread = self._at_own_rate(values, new, told, bound)
+                levels, new = of_flight(values, seen, bound)
+                unbounded, spread = self._at_own_rate(values, new, levels, bound)
             return Estimate(np.maximum(unbounded, bound[:, None]), unbounded, spread)
 
         return job
 
-    def run(self, values: Array, new: Mask, told: Levels, bound: Array, given: slice) -> tuple[Array, Array]:
+    def run(self, values: Array, new: Mask, levels: Levels, bound: Array, given: slice) -> tuple[Array, Array]:
         """Estimate and uncertainty of the samples `given` of one stretch, (channel, time); NaN where there is none."""
         nothing = ~near(new, self.before, self.after)[:, given]
         if nothing.all():
             return np.full(nothing.shape, np.nan), np.full(nothing.shape, np.nan)
-        middle = _origin(values, new, told.sigma, bound)
-        zero = np.where(new.any(axis=1, keepdims=True), told.zero - middle, 0.0)
-        arrays = (values - middle, new, _known_from_later(told.sigma), told.lag1, zero, told.group)
+        middle = _origin(values, new, levels.sigma, bound)
+        zero = np.where(new.any(axis=1, keepdims=True), levels.zero - middle, 0.0)
+        arrays = (values - middle, new, _known_from_later(levels.sigma), levels.lag1, zero, levels.group)
         with np.errstate(over="ignore", invalid="ignore"):  # beyond float32 is infinite, which the graph masks
             inputs = [np.ascontiguousarray(x[None], dtype=np.float32) for x in arrays]
         _, moved, spread = (output[0, :, given].astype(np.float64) for output in self.network(*inputs))
         return (
             np.where(nothing, np.nan, moved + middle),
-            np.where(nothing, np.nan, spread * told.doubt[:, given]),
+            np.where(nothing, np.nan, spread * levels.doubt[:, given]),
         )
 
-    def _at_own_rate(self, values: Array, new: Mask, told: Levels, bound: Array) -> tuple[Array, Array]:
+    def _at_own_rate(self, values: Array, new: Mask, levels: Levels, bound: Array) -> tuple[Array, Array]:
         """Estimate and uncertainty of a whole flight; where all channels are new at every k-th sample alone, by those.
 
         The network counts in samples: a record brought to a finer grid, by repetition or with gaps, keeps its answer.
@@ -91,24 +86,24 @@ class AdaptiveDenoiser:
         at = np.flatnonzero(new.any(axis=0))
         step = int(np.gcd.reduce(np.diff(at))) if len(at) > 1 else 1
         if step == 1:
-            return self._bridged(values, new, told, bound)
+            return self._bridged(values, new, levels, bound)
         own = slice(int(at[0]) % step, None, step)
-        found = self._bridged(values[:, own], new[:, own], told.each(lambda x: x[:, own]), bound)
+        found = self._bridged(values[:, own], new[:, own], levels.each(lambda x: x[:, own]), bound)
         last = np.clip((np.arange(values.shape[1]) - own.start) // step, 0, found[0].shape[1] - 1)
         reached = near(new, self.before, self.after)
         return np.where(reached, found[0][:, last], np.nan), np.where(reached, found[1][:, last], np.nan)
 
-    def _bridged(self, values: Array, new: Mask, told: Levels, bound: Array) -> tuple[Array, Array]:
+    def _bridged(self, values: Array, new: Mask, levels: Levels, bound: Array) -> tuple[Array, Array]:
         """Estimate and uncertainty with gaps bridged, as far as the range of the channel's own samples allows."""
-        estimate, spread = self._in_pieces(values, new, told, bound)
+        estimate, spread = self._in_pieces(values, new, levels, bound)
         value, wider = bridged(estimate, spread, new)
         for row, t in np.argwhere((value != estimate) & np.isfinite(value)):
             part = slice(max(t - self.before, 0), t + self.after + 1)
-            own, slack = values[row, part][new[row, part]], WIDENED * told.sigma[row, t]
+            own, slack = values[row, part][new[row, part]], WIDENED * levels.sigma[row, t]
             value[row, t] = np.clip(value[row, t], own.min() - slack, own.max() + slack)
         return value, wider
 
-    def _in_pieces(self, values: Array, new: Mask, told: Levels, bound: Array) -> tuple[Array, Array]:
+    def _in_pieces(self, values: Array, new: Mask, levels: Levels, bound: Array) -> tuple[Array, Array]:
         """Estimate and uncertainty, piece by piece with overlap; where the record ends the array does, as in training.
 
         Beside what goes in and comes out, memory is that of one piece, however long the record.
@@ -120,7 +115,7 @@ class AdaptiveDenoiser:
             begin = max(start - self.look_back, 0)
             at = slice(begin, min(stop + self.look_ahead, length))
             given = slice(start - begin, stop - begin)
-            here = told.each(lambda x: x[:, at])  # noqa: B023 (called at once)
+            here = levels.each(lambda x: x[:, at])  # noqa: B023 (called at once)
             unbounded[:, start:stop], spread[:, start:stop] = self.run(values[:, at], new[:, at], here, bound, given)
             if self.progress is not None:
                 self.progress(stop, length)

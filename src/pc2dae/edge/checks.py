@@ -17,11 +17,11 @@ Bits = NDArray[np.int32]
 
 
 class LiveChecks:
-    """Flags of a sample nobody has screened: missing, stale, out of range, saturated, below detection.
+    """Flags of a sample that its sender has not screened: missing, stale, out of range, saturated, below detection.
 
     Sentinels are judged against the values before them, where `qc.screen` has those of the whole flight: a channel's
     first sample is one if it is listed, and wrapped integers show after 30 samples. A stuck channel is not flagged: at
-    its first samples nobody can know.
+    its first samples it cannot be known.
     """
 
     def __init__(self, suite: Suite) -> None:
@@ -35,7 +35,7 @@ class LiveChecks:
 
     def __call__(self, values: Array, before: Array) -> Bits:
         """Bits of `values` (channel); `before` holds each channel's last value: a slow sensor's repeat is stale."""
-        self._learn(before, self.ordinary.count == 0)  # a restored stream has forgotten all but this
+        self._learn(before, self.ordinary.count == 0)  # samples that their sender screened did not come here
         absent = ~np.isfinite(values) | np.isin(values, self.missing)
         absent |= is_listed(values, self.ordinary) | is_wrapped(values, self.ordinary)
         bits = np.where((values < self.low) | (values > self.high), OUT_OF_RANGE, 0)

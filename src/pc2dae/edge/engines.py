@@ -61,8 +61,10 @@ class AdaptiveEngine:
         """One call of the network on what lies in the record: where that ends the array does, as in training."""
         at = stretch.inside
         given = slice(self.look_back - at.start, stretch.values.shape[1] - self.look_ahead - at.start)
-        told = stretch.levels.each(lambda x: x[:, at])
-        unbounded, spread = self.denoiser.run(stretch.values[:, at], stretch.new[:, at], told, self.bound[:, 0], given)
+        levels = stretch.levels.each(lambda x: x[:, at])
+        unbounded, spread = self.denoiser.run(
+            stretch.values[:, at], stretch.new[:, at], levels, self.bound[:, 0], given
+        )
         return Estimate(np.maximum(unbounded, self.bound), unbounded, spread)
 
 

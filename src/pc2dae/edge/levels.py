@@ -1,4 +1,4 @@
-"""What a network is told of each channel beside its samples: noise level, zero, and which channels share their noise.
+"""What a network knows of each channel beside its samples: noise level, zero, and which channels share their noise.
 
 Offline from the whole flight; live from the last 300 samples, without looking ahead. Both are a survey of one stretch
 of record; live it is repeated every ten samples, and at every sample of the first half minute.
@@ -42,27 +42,21 @@ class Levels:
 def of_flight(values: Array, seen: Mask, bound: Array) -> tuple[Levels, Mask]:
     """Levels (channel, time) from a whole record, and which of its samples are new measurements."""
     found = survey(values, seen, bound)
-    sigma = found.sigma.copy()
-    for row in np.flatnonzero(np.isnan(sigma)):
-        sigma[row] = _size(values[row], seen[row], bound[row])
-    levels = Levels(sigma, *(getattr(found, field.name) for field in fields(found)[1:]))
-    levels = levels.each(lambda x: np.broadcast_to(x[:, None], values.shape))
+    for row in np.flatnonzero(np.isnan(found.sigma)):
+        found.sigma[row] = _size(values[row], seen[row], bound[row])
+    levels = found.each(lambda x: np.broadcast_to(x[:, None], values.shape))
     return levels, fresh(values, seen, levels.held)
 
 
 def trailing(values: Array, seen: Mask, bound: Array, prior: Array) -> tuple[Levels, Mask]:
     """Levels (channel, time) as a stream knows them, and which of its samples are new measurements."""
-    length = values.shape[1]
     levels = Levels(*(np.empty(values.shape) for _ in fields(Levels)))
-    at = 0
-    while at < length:
-        stop = min(at + (STEP if at >= WARMUP else 1), length)
-        past = slice(max(at - WINDOW, 0), at)
-        now = before(values[:, past], seen[:, past], bound, prior, number=at)
-        for t in range(at, stop):
-            recent = slice(max(t + 1 - WINDOW, 0), t + 1)
-            put(levels, t, now, values[:, recent], seen[:, recent], bound)
-        at = stop
+    for t in range(values.shape[1]):
+        if is_due(t):
+            past = slice(max(t - WINDOW, 0), t)
+            now = before(values[:, past], seen[:, past], bound, prior, number=t)
+        recent = slice(max(t + 1 - WINDOW, 0), t + 1)
+        put(levels, t, now, values[:, recent], seen[:, recent], bound)
     return levels, fresh(values, seen, levels.held)
 
 

@@ -24,10 +24,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-_LARGEST = 1e30  # beyond it a number is no measurement, and sums of squares would leave float32
+from pc2dae.emit import LARGEST, WIDENED
+from pc2dae.model.sliding import Windows, highest, shift
+
 _RANGE = 1e-8  # least unit, as a share of the largest value: squares stay within float32
 _FEATURE = 1e12  # σ; contrasts are cut there
-_WIDENED = 3.0  # σ by which an estimate may leave the range of its samples
 _CHANCE = 3.0  # squared correlation, times samples, that chance brings: so much is no relation
 _EMPTY = 1e-3  # weight of the coarser average where a window holds no sample
 
@@ -53,67 +54,10 @@ ADAPTIVE_CAUSAL = AdaptiveConfig(right=1, kernel_ahead=False)
 VARIANTS = {"adaptive": ADAPTIVE, "adaptive-short": ADAPTIVE_SHORT, "adaptive-causal": ADAPTIVE_CAUSAL}
 
 
-def _shift(x: Tensor, by: int) -> Tensor:
-    """x(t + by), the end's own value beyond the ends."""
-    padded = F.pad(x, (max(-by, 0), max(by, 0)), mode="replicate")
-    return padded.narrow(-1, max(by, 0), x.shape[-1])
-
-
 def _mixed(score: Tensor, offered: Tensor) -> Tensor:
     """Σ softmax(score) · offered over axis 2, divided once after the sum."""
     share = torch.exp(score - score.amax(2, keepdim=True).detach())
     return (share * offered).sum(2) / share.sum(2)
-
-
-class Windows:
-    """Sums of a series over windows of 1, 2, 4 … `reach` samples, by doubling; beyond the ends it counts as zero."""
-
-    def __init__(self, x: Tensor, reach: int, right: int) -> None:
-        self.x, self.reach, self.right, self.length = x, reach, min(reach, right), x.shape[-1]
-        self.doubled = {1: F.pad(x, (reach - 1, self.right - 1))}
-        width = 1
-        while width < reach:
-            half = self.doubled[width]
-            self.doubled[2 * width] = half[..., width:] + half[..., :-width]
-            width *= 2
-
-    def at(self, start: int, width: int) -> Tensor:
-        """Sum over t + start … t + start + width − 1."""
-        return self.doubled[width].narrow(-1, self.reach - 1 + start, self.length)
-
-    def left(self, width: int) -> Tensor:
-        """Sum over t − width + 1 … t."""
-        return self.at(1 - width, width)
-
-    def ahead(self, width: int) -> Tensor:
-        """Sum over t … t + width − 1, at most as far as the variant looks."""
-        return self.at(0, min(width, self.right))
-
-    def around(self, width: int) -> Tensor:
-        """Sum over t − width + 1 … t + width − 1, at most as far as the variant looks."""
-        return self.left(width) + self.ahead(width) - self.x if self.right > 1 else self.left(width)
-
-    def count(self, width: int) -> int:
-        """Samples in the window of `around`."""
-        return width + min(width, self.right) - 1
-
-    def mean(self, width: int) -> Tensor:
-        """Average over the window of `around`."""
-        return self.around(width) / self.count(width)
-
-
-def _highest(x: Tensor, reach: int, right: int) -> Tensor:
-    """Maximum over t − reach + 1 … t + right − 1, by doubling; beyond the ends it counts as −1e30."""
-    length, width = x.shape[-1], 1
-    held, ahead = F.pad(x, (reach - 1, right - 1), value=-_LARGEST), None
-    while width <= reach:
-        if width == min(right, reach):
-            ahead = held.narrow(-1, reach - 1, length)
-        if width < reach:
-            held = torch.maximum(held[..., width:], held[..., :-width])
-        width *= 2
-    assert ahead is not None  # both are powers of two
-    return torch.maximum(held.narrow(-1, 0, length), ahead)
 
 
 class Step(nn.Module):
@@ -202,7 +146,7 @@ class Adaptive(nn.Module):
             finer = coarser
             last = min(w // 2, config.right)
             found.append((sums.at(last - w // 2, w // 2) - sums.at(last - w, w // 2)) / w**0.5)
-        before, after = _shift(x, -1), _shift(x, -2 if config.right == 1 else 1)
+        before, after = shift(x, -1), shift(x, -2 if config.right == 1 else 1)
         bend = x - 0.5 * (before + after)
         rough = Windows(bend.square() / 1.5, 32, config.right)
         found += [x - torch.maximum(before, after), x - torch.minimum(before, after)]
@@ -275,7 +219,7 @@ class Adaptive(nn.Module):
         """
         config = self.config
         batch, channels, time = values.shape
-        fine = torch.isfinite(values) & (values.abs() < _LARGEST)
+        fine = torch.isfinite(values) & (values.abs() < LARGEST)
         mask = (fine & (valid > 0.5)).to(values.dtype)
         known = torch.where(mask > 0, values, torch.zeros_like(values))
         # Constant in time and a power of two: no digit changes with the stretch that is given to the network.
@@ -284,8 +228,8 @@ class Adaptive(nn.Module):
         per = 1 / sigma
         mass = Windows(mask, config.reach, config.right)
         x, base = self._filled(known / unit, mask, mass, zero)
-        same = (known == _shift(known, -1)).to(values.dtype)
-        repeat = torch.where(mask > 0, same, torch.ones_like(mask)) * _shift(mask, -1)  # nothing new after a sample
+        same = (known == shift(known, -1)).to(values.dtype)
+        repeat = torch.where(mask > 0, same, torch.ones_like(mask)) * shift(mask, -1)  # nothing new after a sample
 
         related = (group[:, :, None] == group[:, None]).to(values.dtype)  # (b, i, j, t): itself, and shared noise
         crowd = related.sum(1).clamp_min(1)  # channels with the same noise count as one
@@ -301,8 +245,11 @@ class Adaptive(nn.Module):
 
         level = y - base
         trusted = (x - base) * trust + level * (1 - trust)  # what is not trusted is not regressed
-        extra, said = [y], [(x - y) * per, torch.log(((trusted - level) * per).square() + 0.02)]
-        said[0] = torch.asinh(said[0].clamp(-_FEATURE, _FEATURE))
+        extra = [y]
+        said = [
+            torch.asinh(((x - y) * per).clamp(-_FEATURE, _FEATURE)),
+            torch.log(((trusted - level) * per).square() + 0.02),
+        ]
         for candidate, alike, none in self._regress(trusted, level, sigma, related, crowd):
             misfit = Windows(trusted - candidate, 8, config.right)
             square = Windows((trusted - candidate).square(), 8, config.right)
@@ -324,7 +271,7 @@ class Adaptive(nn.Module):
         spread = torch.maximum(torch.exp(chosen[:, :, -1].clamp(-6, 6) - 1.5), surest)
 
         sample = known / unit
-        high = _highest(torch.where(mask > 0, sample, -_LARGEST), config.reach, config.right) + _WIDENED * sigma
-        low = -_highest(torch.where(mask > 0, -sample, -_LARGEST), config.reach, config.right) - _WIDENED * sigma
+        high = highest(torch.where(mask > 0, sample, -LARGEST), config.reach, config.right) + WIDENED * sigma
+        low = -highest(torch.where(mask > 0, -sample, -LARGEST), config.reach, config.right) - WIDENED * sigma
         within = torch.minimum(torch.maximum(estimate, low), high)
         return torch.where(high >= low, within * unit, bound), spread * sigma * unit

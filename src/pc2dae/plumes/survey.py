@@ -121,7 +121,7 @@ def channel_signals(flight: xr.Dataset, suite: Suite) -> dict[str, Signal]:
         steps = np.arange(len(x))
         values.append(np.interp(steps, steps[known], x[known]))
         noise = noise_level(raw[None], seen[-1][None])
-        sigma.append(float(np.nan_to_num(noise.sigma[0], posinf=0.0)))
+        sigma.append(float(np.nan_to_num(noise.sigma[0])))
         variance.append(_sum_variance(flight, name, suite.rate_hz, sigma[-1], float(np.nan_to_num(noise.lag1[0]))))
     if not names:
         raise FlightError(
@@ -197,7 +197,7 @@ def _ratio_rows(
 
 def _ratios(a: Signal, b: Signal, parts: list[tuple[int, int]]) -> list[tuple[str, Ratio]]:
     below = _total(b, parts)
-    if not below.value > _LEAST_SNR * below.sigma:  # nothing to divide by, or nobody knows
+    if not below.value > _LEAST_SNR * below.sigma:  # nothing to divide by, or its uncertainty is unknown
         return []
     index = np.concatenate([np.arange(*part) for part in parts])
     found = [("integral", integral_ratio(_total(a, parts), below))]

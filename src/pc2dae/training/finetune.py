@@ -90,7 +90,7 @@ def finetune(
 ) -> Card:
     """Tune the shipped network to records and save it in `folder`; the card says whether the weights changed."""
     network, shipped, data = pretrained()
-    material = Material(records, suite, adaptive_of(data, verify_onnx(data, where="adaptive.onnx"), name="adaptive"))
+    material = TuningData(records, suite, adaptive_of(data, verify_onnx(data, where="adaptive.onnx"), name="adaptive"))
     train, held_out = split([len(record) for record in records], seed=settings.seed, share=HELD_OUT)
     length = min(LENGTH, max(segment.stop - segment.start for segment in train + held_out))
     judged = material.batch(tiled_places(held_out, length=length), length, np.random.default_rng([settings.seed, 1]))
@@ -126,7 +126,7 @@ def finetune(
     return save_checkpoint(folder, network, card, onnx=with_weights(data, network, card))
 
 
-class Material:
+class TuningData:
     """Records with their noise, and the shipped denoiser, which prepares them for the network."""
 
     def __init__(self, records: Sequence[Record], suite: Suite, denoiser: AdaptiveDenoiser) -> None:

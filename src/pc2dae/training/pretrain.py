@@ -60,10 +60,10 @@ def draw_scenes(
 
 def _scaled(rng: np.random.Generator, channels: int, length: int, highest_snr: float) -> tuple[np.ndarray, ...]:
     scene = random_scene(rng, channels, length, highest_snr=highest_snr)
-    told, new = of_flight(scene.noisy, scene.valid, scene.bound)
-    sigma = np.nan_to_num(told.sigma, nan=1.0) * rng.lognormal(0, _MISJUDGED, channels)[:, None]
+    levels, new = of_flight(scene.noisy, scene.valid, scene.bound)
+    sigma = np.nan_to_num(levels.sigma, nan=1.0) * rng.lognormal(0, _MISJUDGED, channels)[:, None]
     values, target = ((x - scene.bound[:, None]) / sigma for x in (scene.noisy, scene.clean))
-    return values, new, told.lag1, told.group, target
+    return values, new, levels.lag1, levels.group, target
 
 
 def scene_loss(network: nn.Module, batch: Scenes, step: int) -> dict[str, Tensor]:
@@ -99,9 +99,9 @@ def pretrain(
     """Train a variant from a seed, or on from weights in the file `start`; the same call resumes a run cut short."""
     torch.manual_seed(settings.seed)
     network = Adaptive(VARIANTS[variant])
-    begun = load_file(start) if start is not None else {}
-    if begun:
-        network.load_state_dict(begun)
+    initial = load_file(start) if start is not None else {}
+    if initial:
+        network.load_state_dict(initial)
     folder.mkdir(parents=True, exist_ok=True)
 
     def report(look: Look) -> None:
@@ -117,5 +117,5 @@ def pretrain(
             state=folder / f"{name}.safetensors", report=report)  # fmt: skip
         ends.append({key: value.clone() for key, value in network.state_dict().items()})
     found = {key: torch.stack([end[key] for end in ends]).mean(0) for key in ends[0]}
-    network.load_state_dict({key: 0.5 * (value + begun[key]) for key, value in found.items()} if begun else found)
+    network.load_state_dict({key: 0.5 * (value + initial[key]) for key, value in found.items()} if initial else found)
     return network
