@@ -121,3 +121,10 @@ def test_a_row_without_a_time_is_refused_with_its_line(tmp_path: Path) -> None:
     (tmp_path / "x.ict").write_text("\n".join([*head, "nan," + row.split(",", 1)[1]]))
     with pytest.raises(FlightError, match=f"the time in line {len(head) + 1} is no second of a flight"):
         read_table(tmp_path / "x.ict")
+
+
+def test_a_year_that_no_flight_has_is_refused(tmp_path):
+    """A clock in nanoseconds holds 1678 to 2262 and wraps around beyond: 9024 was read as 2009."""
+    (tmp_path / "far.ict").write_text(SMALL.replace("2016, 08", "9024, 08"))
+    with pytest.raises(FlightError, match="the year 9024 in line 7"):
+        read_table(tmp_path / "far.ict")

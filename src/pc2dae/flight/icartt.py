@@ -59,6 +59,8 @@ def read_table(path: Path) -> Table:
                 f"{path.name} is ICARTT format {kind}", hint="only format 1001 (one line per time) is read"
             )
         year, month, day = (int(word) for word in lines[6].split(",")[:3])
+        if not 1900 <= year < 2200:  # datetime64[ns] would wrap around
+            raise ValueError(f"the year {year} in line 7")
         interval = float(lines[7].split(",")[0])
         count = int(lines[9])
         scales = np.array(lines[10].split(","), dtype=np.float64)

@@ -201,7 +201,7 @@ def _members(path: Path) -> list[LogFile]:
         if not is_zip:
             return [LogFile(path)]
         with zipfile.ZipFile(path) as archive:
-            names = [info.filename for info in archive.infolist() if not info.is_dir()]
+            names = [info.filename for info in archive.infolist() if not info.filename.endswith("/")]
             locked = [info.filename for info in archive.infolist() if info.flag_bits & 1]
     except _BROKEN:
         raise LogError(f"{path.name}: the zip is cut or damaged", hint="copy the file again") from None

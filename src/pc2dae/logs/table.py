@@ -40,7 +40,7 @@ def read_table(
             at = _header_at(texts_left, is_header) if header is None else max(skip - first + 1, 0)
             looked += len(texts_left)
             if at is None or at >= len(texts_left):
-                preamble += texts_left[:200]
+                preamble += texts_left
                 if looked > 2000:
                     break
                 continue
@@ -53,6 +53,9 @@ def read_table(
             else:
                 separator, names, line = delimiter_of(texts_left[at], sample), list(header), ""
             names = _named_rows(names, [cut(t, separator) for t in sample])
+            early = sum(_is_row(text, separator, len(names)) for text in preamble) if header is None else 0
+            if early:
+                repairs.append(f"{early:,} rows before the line with the column names left out")
             columns = list(time(names) if callable(time) else time)
             picked = list(dict.fromkeys(wanted(names)))
             layout = Layout(file, names, line, separator, columns, picked, list(texts), stamps or Stamps(), comment,
@@ -67,6 +70,11 @@ def read_table(
 
 def _is_comment(line: str, comment: str | None) -> bool:
     return comment is not None and line.startswith(comment)
+
+
+def _is_row(line: str, separator: str, width: int) -> bool:
+    """Whether a line before the header looks like one of the table: most cells are there and not empty."""
+    return sum(bool(cell.strip()) for cell in cut(line, separator)) > max(width / 2, 1)
 
 
 def _header_at(texts: list[str], is_header: Callable[[str], bool]) -> int | None:
