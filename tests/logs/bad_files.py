@@ -93,7 +93,7 @@ CATALOGUE = [
         "mixed line ends",
         table(ROWS[:30], end="\r\n") + "\n".join(ROWS[30:60]) + "\r" + "\r\n".join(ROWS[60:]) + "\r\n",
     ),
-    Bad("no line end", table()[:-1]),
+    Bad("no line end", table()[:-1], listed="may be cut"),
     Bad(
         "semicolons and decimal commas",
         table([r.replace(",", ";").replace(".", ",") for r in ROWS], "time;co;co2"),
