@@ -16,6 +16,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from pc2dae.errors import FlightError
+from pc2dae.flight.clock_steps import undo_step_back
 from pc2dae.flight.plausible import check_units, mended
 from pc2dae.flight.schema import INTERPOLATED, STALE, new_flight
 from pc2dae.flight.stream import Array, Stream
@@ -140,6 +141,11 @@ def _names(stream: Stream, suite: Suite) -> dict[str, str]:
 
 
 def repair_stamps(stream: Stream, rate_hz: float) -> Stream:
+    """The stream with lost clocks and a clock set back put right."""
+    return undo_step_back(_place_lost_rows(stream, rate_hz), rate_hz)
+
+
+def _place_lost_rows(stream: Stream, rate_hz: float) -> Stream:
     """Rows whose clock was lost (stamp far off, and out of order or a month away) placed by their neighbours."""
     seconds = stream.time.astype(np.int64) / 1e9
     order = np.argsort(seconds, kind="stable")

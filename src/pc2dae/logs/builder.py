@@ -61,6 +61,7 @@ class Builder:
         self.times: list[Times] = []
         self.texts: dict[str, dict[str, None]] = {name: {} for name in layout.texts if name in counts}
         self.rows = self.kept = self.before_thinning = 0
+        self.first_cell = np.iinfo(np.int64).max
         self.held: tuple[Times, dict[str, Array]] | None = None  # rows of a cell that the next block may go on with
         self.dropped: dict[str, tuple[int, int]] = {}  # why → how many, first line
         self.cells = Numbers()
@@ -99,6 +100,8 @@ class Builder:
         self.more.append({name: stamps[good] for name, stamps in more.items()})
         if self.stamp_texts is not None:
             self.stamp_texts.append(stamp.filter(pa.array(good)))
+        if layout.thin_s is not None:
+            self._check_order(times[good], at[good])
         self._keep(times[good], {name: values[good] for name, values in part.items()})
         self.recent = [*self.recent, *rows][-50:]
 
@@ -121,6 +124,22 @@ class Builder:
             width = f"{len(self.layout.wanted)} column" + "s" * (len(self.layout.wanted) != 1)
             said = f"more than {self.kept:,} rows with {width} are too much for one flight"
             raise LogError(f"{self.layout.file.name}: {said}", hint="split the file by day")
+
+    def _check_order(self, times: Times, at: NDArray[np.int64]) -> None:
+        """Refuse to average rows of different moments: those after a step back of the clock with those before."""
+        assert self.layout.thin_s is not None
+        cells = _cells(times, self.layout.thin_s)
+        steps = np.diff(cells)
+        self.first_cell = min(self.first_cell, int(cells[0])) if len(cells) else self.first_cell
+        back = (steps < -1) & (cells[1:] >= self.first_cell)
+        if back.any() and np.median(steps) >= 0:
+            row = int(np.argmax(back)) + 1
+            old, new = (str(t.astype("datetime64[s]")).replace("T", " ") for t in times[row - 1 : row + 1])
+            raise LogError(
+                f"{self.layout.file.name}, line {int(at[row]):,}: time goes back from {old} to {new}, and a file of"
+                " this size is averaged while it is read",
+                hint="sort the rows by time, or split the file there",
+            )
 
     def _complete_rows(self, piece: Lines) -> tuple[list[str], NDArray[np.int64]]:
         """The lines that have every cell, and their numbers; the others are listed."""
@@ -209,6 +228,7 @@ class Builder:
         if layout.thin_s is not None:
             averaged = f"{self.before_thinning:,} rows averaged to {self.kept:,} cells while reading"
             self.repairs.append(f"a very large file: {averaged}, the rows themselves are not kept")
+        self.stamps.check()
         self.repairs += self.cells.listed() + self.stamps.listed()
         pa.default_memory_pool().release_unused()
         # Column by column, so that no second copy of everything exists.
