@@ -132,7 +132,8 @@ def test_the_defaults_are_the_documented_ones() -> None:
         (
             'name = "co"',
             'name = "latitude"',
-            "channel name 'latitude' is reserved for time, rows, environment and motion; rename the channel",
+            "channel name 'latitude' is reserved for time, rows, environment and motion; rename the channel;"
+            " `column` may stay as it is",
         ),
         ("[[family]]", "rate_hz = 0\n[[family]]", "key 'rate_hz': input should be greater than 0, not 0"),
         ("[[family]]", "missing = -9999\n[[family]]", "key 'missing': must be a list, not -9999"),
