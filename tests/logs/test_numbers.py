@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import functools
 import itertools
 from pathlib import Path
 
@@ -18,6 +19,7 @@ BC = [str(1200 * (i % 7) - 350) for i in range(COUNT)]
 T = [f"{18.6 + 0.05 * i:.2f}" for i in range(COUNT)]
 
 
+@functools.lru_cache
 def suite(*columns: str) -> Suite:
     channels = "".join(
         f'[[family.channel]]\nname = "c{i}"\ncolumn = "{name}"\nunits = "1"\n' for i, name in enumerate(columns)
@@ -63,7 +65,7 @@ ENCODINGS = {
     "Latin-1": lambda text: text.replace("’", "'").encode("latin-1"),
     "NUL tail": lambda text: text.encode() + b"\0" * 512,
 }
-ENDS = ("\n", "\r\n", "\r", None)  # None: all of them
+ENDS = (["\n"], ["\r\n"], ["\r"], ["\n", "\r\n", "\r"])
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)
@@ -72,12 +74,11 @@ def test_every_dialect_and_encoding_gives_the_numbers_of_the_clean_file(dialect,
     separator, write = DIALECTS[dialect]
     rows = [["time", "CO (µmol)", "bc", "t"]]
     rows += [[stamp, *map(write, cells)] for stamp, *cells in zip(STAMPS, CO, BC, T, strict=True)]
-    for end in ENDS:
-        ends = itertools.cycle(["\n", "\r\n", "\r"]) if end is None else itertools.repeat(end)
-        text = "".join(separator.join(row) + e for row, e in zip(rows, ends, strict=False))
-        stream = read(tmp_path / "x.csv", ENCODINGS[encoding](text), "CO (µmol)", "bc", "t")
-        for column, cells in zip(stream.columns.values(), (CO, BC, T), strict=True):
-            np.testing.assert_array_equal(column, np.array(cells, dtype=float))
+    end = ENDS[(list(DIALECTS).index(dialect) + list(ENCODINGS).index(encoding)) % len(ENDS)]  # each with each in turn
+    text = "".join(separator.join(row) + e for row, e in zip(rows, itertools.cycle(end), strict=False))
+    stream = read(tmp_path / "x.csv", ENCODINGS[encoding](text), "CO (µmol)", "bc", "t")
+    for column, cells in zip(stream.columns.values(), (CO, BC, T), strict=True):
+        np.testing.assert_array_equal(column, np.array(cells, dtype=float))
 
 
 @pytest.mark.parametrize("block", [64, 1 << 20])
