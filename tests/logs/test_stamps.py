@@ -15,9 +15,9 @@ SUITE = parse_suite(
 )
 
 
-def parse(*blocks: list[str], order: str | None = None) -> list[str]:
+def parse(*blocks: list[str], form: str | None = None) -> list[str]:
     """The stamps of some blocks as ISO text."""
-    parser, line, found = StampParser("x.csv", order=order), 2, []
+    parser, line, found = StampParser("x.csv", form), 2, []
     for block in blocks:
         found += [str(t)[:23] for t in parser.parse(pa.array(block), np.arange(line, line + len(block)))]
         line += len(block)
@@ -50,11 +50,12 @@ def test_a_stamp_without_am_or_pm_among_others_is_not_guessed():
     assert parse(*blocks) == ["2024-04-10T12:59:59.000", "NaT", "NaT", "2024-04-10T13:00:02.000"]
 
 
+@pytest.mark.parametrize("form", [None, "%Y-%m-%d %H:%M:%S"])
 @pytest.mark.parametrize("blocks", [1, 3])
-def test_a_12_hour_clock_without_am_and_pm_is_refused(blocks):
+def test_a_12_hour_clock_without_am_and_pm_is_refused(blocks, form):
     stamps = ["2024-04-10 11:59:59", "2024-04-10 12:00:00", "2024-04-10 12:59:59", "2024-04-10 01:00:00"]
     with pytest.raises(LogError) as refused:
-        parse(*(list(part) for part in np.array_split(stamps, blocks)))
+        parse(*(list(part) for part in np.array_split(stamps, blocks)), form=form)
     assert str(refused.value) == (
         "x.csv, line 5: the clock goes from 12:59:59 back to 01:00:00 and never shows 13 to 24 hours: a 12-hour clock"
         " without AM and PM?; write stamps of 24 hours, or with AM and PM"

@@ -72,7 +72,7 @@ class Builder:
         """Take some lines in."""
         rows, at = self._complete_rows(piece)
         layout = self.layout
-        is_doubted = bool(rows) and piece.is_cut and not self._is_whole(rows[-1])
+        is_doubted = piece.is_cut and bool(rows) and not self._is_whole(rows[-1])  # such a piece is one line
         if is_doubted and layout.names[-1] in (*layout.time, *self.more_stamps):
             self._drop("last line, which is cut,", int(at[-1]))
             rows, at = rows[:-1], at[:-1]

@@ -125,17 +125,22 @@ def numbers(cells: pa.Array, at: NDArray[np.int64], *, name: str, sign: str | No
 
     Without a decimal `sign` (yet) it is the point, and a number with a comma raises `UndecidedSigns`.
     """
-    try:
-        if sign == ",":
-            raise pa.ArrowInvalid("1.234 is 1234")
-        values = _floats(pc.if_else(pc.equal(cells, ""), pa.scalar(None, pa.string()), cells).cast(pa.float64()))
-    except pa.ArrowInvalid:
+    values = _plain(cells) if sign != "," else None
+    if values is None:
         values = _careful(cells, at, name=name, sign=sign, counts=counts)
     infinite = np.isinf(values)
     if infinite.any():
         counts.add(name, "infinite values taken as missing", infinite, at)
         values = np.where(infinite, np.nan, values)
     return values
+
+
+def _plain(cells: pa.Array) -> Array | None:
+    """The column where every cell is a number with a decimal point or empty, else None."""
+    try:
+        return _floats(pc.if_else(pc.equal(cells, ""), pa.scalar(None, pa.string()), cells).cast(pa.float64()))
+    except pa.ArrowInvalid:
+        return None
 
 
 def _floats(cells: pa.Array) -> Array:

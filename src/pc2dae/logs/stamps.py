@@ -47,7 +47,10 @@ class StampParser:
     def parse(self, texts: pa.Array, at: NDArray[np.int64]) -> Times:
         """The stamps as datetime64[ns], NaT where one cannot be read."""
         if self.format is not None:
-            return self._formatted(texts, at)
+            times = self._formatted(texts, at)
+            if "%p" not in self.format and not self.is_zoned:
+                self._look_for_half_days(times, at)
+            return times
         try:
             times, is_zoned = self._iso(texts)
         except pa.ArrowInvalid:

@@ -76,7 +76,8 @@ def read_table(
 def _signs(layout: Layout) -> dict[str, str]:
     """The decimal sign of each wanted column, from all rows of the file; the other columns count as well."""
     builder = Builder(layout, [])
-    evidence = {name: SignEvidence() for name in layout.names if name and name not in layout.time}
+    others = [name for name in layout.names if name and name not in layout.time]
+    evidence = {name: SignEvidence() for name in (*layout.wanted, *others)}
     for piece in lines(layout.file, []):
         if not piece.is_cut:
             builder.weigh(piece, evidence)
