@@ -61,7 +61,7 @@ def ingest(
 ) -> tuple[xr.Dataset, Intake]:
     """Recognise the logs, bring them to one clock and one grid, flag, compensate; and what was done to each file."""
     from pc2dae.compensation import compensate
-    from pc2dae.flight.align import align
+    from pc2dae.flight.align import align, repair_stamps
     from pc2dae.flight.clocks import find_clocks
     from pc2dae.flight.delay import response_delays
     from pc2dae.flight.gaps import check_gaps
@@ -76,7 +76,7 @@ def ingest(
     payload = _suite(suite) or streams[0].notes.get("suite") or suite_for(streams)
     _check_sources(streams, payload)
     check_gaps(streams, payload.rate_hz)
-    clocks = find_clocks(streams)
+    clocks = find_clocks([repair_stamps(stream, payload.rate_hz) for stream in streams])
     aligned = [clock.corrected(stream) for clock, stream in zip(clocks, streams, strict=True)]
     flight, placed = align(aligned, payload, flight_id=given[0].stem if given[0].stem else "flight")
     flight.attrs["clock_offset_s"] = json.dumps({c.key: round(c.offset_s, 3) for c in clocks if c.found})

@@ -145,9 +145,8 @@ def lines(file: LogFile, repairs: list[str]) -> Iterator[Lines]:
             number += len(texts)
     if decoder is not None:
         rest += decoder.decode(b"", final=True)
-    rest = rest.replace("\r", "")
-    if rest:
-        yield Lines(number, [rest], is_cut=True)
+    if rest.rstrip("\r"):
+        yield Lines(number, [rest.rstrip("\r")], is_cut=not rest.endswith("\r"))
 
 
 def _is_utf8(block: bytes) -> bool:

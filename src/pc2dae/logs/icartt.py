@@ -15,6 +15,7 @@ from pc2dae.flight.stream import Stream
 from pc2dae.logs.files import LogFile
 from pc2dae.logs.reader import Declared, Head
 from pc2dae.suite import Channel, Suite, canonical_units
+from pc2dae.suite.model import reserved_for
 
 DECLARED = Declared()  # depends on the file: see `declared`
 _MIXING = re.compile(r"^(CO2|CO|CH4|O3|NO2|NO|NOx|SO2|N2O)(?:_|$)", re.IGNORECASE)
@@ -58,7 +59,7 @@ def declared(stream: Stream) -> Declared:
     channels = []
     for name, values in stream.columns.items():
         match = _MIXING.match(name)
-        if match is None or np.isfinite(values).mean() < 0.1:
+        if match is None or np.isfinite(values).mean() < 0.1 or reserved_for(name) is not None:
             continue
         try:
             units = canonical_units(stream.units[name])

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from pc2dae.errors import LogError
 from pc2dae.logs.builder import Builder, Layout
 from pc2dae.logs.files import Lines, LogFile, lines
+from pc2dae.logs.numbers import SignEvidence, UndecidedSigns, decimal_signs
 from pc2dae.logs.text import Stamps, Table, clean_names, cut, delimiter_of
 
 __all__ = ["Stamps", "Table", "clean_names", "cut", "delimiter_of", "read_table"]
@@ -25,10 +26,12 @@ def read_table(
     comment: str | None = None,
     keep_stamps: bool = False,
     thin_s: float | None = None,
+    signs: Mapping[str, str] | None = None,
 ) -> Table:
     """Read a table whose header line `is_header` knows (or whose columns are given as `header`, after `skip` lines).
 
     `time` names the column(s) of the stamp, joined by a blank; `wanted` picks the number columns from the header.
+    `signs` are their decimal signs: looked for, in a pass over all rows, as soon as a number has a comma.
     """
     builder: Builder | None = None
     repairs: list[str] = []
@@ -59,13 +62,29 @@ def read_table(
             columns = list(time(names) if callable(time) else time)
             picked = list(dict.fromkeys(wanted(names)))
             layout = Layout(file, names, line, separator, columns, picked, list(texts), stamps or Stamps(), comment,
-                            keep_stamps, thin_s)  # fmt: skip
+                            keep_stamps, thin_s, signs)  # fmt: skip
             builder = Builder(layout, repairs)
             texts_left, first = texts_left[at:], first + at
-        builder.add(Lines(first, texts_left, piece.is_cut))
+        try:
+            builder.add(Lines(first, texts_left, piece.is_cut))
+        except UndecidedSigns:
+            return read_table(file, is_header=is_header, time=time, wanted=wanted, texts=texts, stamps=stamps,
+                              header=header, skip=skip, comment=comment, keep_stamps=keep_stamps, thin_s=thin_s,
+                              signs=_signs(builder.layout))  # fmt: skip
     if builder is None:
         raise LogError(f"{file.name}: no line with column names was found", hint="is the file complete?")
     return builder.table(preamble)
+
+
+def _signs(layout: Layout) -> dict[str, str]:
+    """The decimal sign of each wanted column, from all rows of the file; the other columns count as well."""
+    builder = Builder(layout, [])
+    others = [name for name in layout.names if name and name not in layout.time]
+    evidence = {name: SignEvidence() for name in (*layout.wanted, *others)}
+    for piece in lines(layout.file, []):
+        if not piece.is_cut:
+            builder.weigh(piece, evidence)
+    return decimal_signs(evidence, layout.wanted, file=layout.file.name, separator=layout.separator)
 
 
 def _is_comment(line: str, comment: str | None) -> bool:
