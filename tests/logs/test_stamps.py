@@ -87,3 +87,15 @@ def test_a_large_file_whose_time_goes_back_is_not_averaged(tmp_path, monkeypatch
     path.write_text("time,a\n" + "".join(f"2024-04-10 13:48:{s:02d},{s}\n" for s in reversed(range(60))))
     (stream,) = read_logs([path], suite=SUITE).streams
     assert sorted(stream.columns["a"]) == list(range(60))
+
+
+def test_seconds_and_milliseconds_do_not_mix_in_one_file():
+    """1712693776.50 without its point counts milliseconds from 1970 to 1975."""
+    seconds, wrong, later = "1712693775.250", "171269377650", "1712693777.250"
+    assert parse([seconds, wrong, later], [wrong]) == [
+        "2024-04-09T20:16:15.250",
+        "NaT",
+        "2024-04-09T20:16:17.250",
+        "NaT",
+    ]
+    assert parse(["1712693775250", "1712693776250"]) == ["2024-04-09T20:16:15.250", "2024-04-09T20:16:16.250"]

@@ -38,6 +38,7 @@ class StampParser:
             order is not None
         )  # 10/09/23 has one meaning only where the instrument's order is known
         self.is_zoned: bool | None = None
+        self.counts_milliseconds: bool | None = None  # of stamps that are numbers
         self.has_seconds = self.has_half_days = False  # then a stamp without them is cut or damaged
         self.last = np.datetime64("NaT", "ns")
         self.hours: set[int] = set()
@@ -163,7 +164,11 @@ class StampParser:
             pc.if_else(valid, text, pa.scalar(None, pa.string())).cast(pa.float64()).to_numpy(zero_copy_only=False),
             dtype=float,
         )
-        seconds = np.where(seconds > 1e11, seconds / 1000.0, seconds)
+        is_milliseconds = seconds > 1e11
+        if self.counts_milliseconds is None:
+            self.counts_milliseconds = bool(np.median(is_milliseconds[np.isfinite(seconds)]) > 0.5)
+        seconds[is_milliseconds != self.counts_milliseconds] = np.nan  # a digit lost or too many
+        seconds /= 1000.0 if self.counts_milliseconds else 1.0
         whole = np.floor(np.nan_to_num(seconds))
         nanoseconds = (
             whole.astype(np.int64) * 1_000_000_000
