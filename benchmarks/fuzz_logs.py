@@ -39,7 +39,7 @@ from samples import all_samples
 TIMEOUT_S = 10.0
 BINARY = ("ardupilot", "goamazon", "li830")  # not tables of text: read, but not compared
 PERIOD_S = {"ma200": 60.0}  # the minutes of the zone stand in another column
-HEADER_LINES = {"icartt": 18}  # with date, factors and sentinels: not compared where these are damaged
+HEADER_LINES = {"icartt": 18, "afe": 3}  # with date, factors, zone: not compared where these are damaged
 WORDS = (b"nan", b"-", b"1e999", b'"', b",", b";", b"\r", b"\n", b"\xff", b"9" * 20, b"\xb5", b"T", b"Z", b"1,234")
 
 
@@ -109,7 +109,7 @@ def as_seconds(cells: pd.Series) -> np.ndarray:
     numbers = as_numbers(cells)
     if np.isfinite(numbers).any():
         return numbers
-    stamps = pd.to_datetime(cells.str.strip(), errors="coerce", utc=True, format="mixed")
+    stamps = pd.to_datetime(cells.str.strip(), errors="coerce", utc=True, format="mixed", dayfirst=True)
     return np.where(stamps.isna(), np.nan, stamps.to_numpy(dtype="datetime64[ns]").astype(np.int64) / 1e9)
 
 
