@@ -102,6 +102,34 @@ def test_a_cut_file_is_refused(tmp_path: Path) -> None:
         read_flight(path)
 
 
+def test_a_file_cut_in_its_last_line_has_no_other_number(tmp_path: Path) -> None:
+    """-8888 (below detection) cut to -888 would be -88.8 ppb."""
+    path = _small(tmp_path)
+    whole = path.read_text()
+    expected = read_table(path)
+    for size in range(len(whole) - 15, len(whole)):
+        path.write_text(whole[:size])
+        table = read_table(path)
+        rows = 3
+        for name, values in table.columns.items():
+            np.testing.assert_array_equal(values, expected.columns[name][:rows])
+        assert bool(table.repairs) == (whole[size - 1] != "\n")
+    assert "last line, which is cut, left out (line 28)" in read_flight(path).attrs["history"]
+
+
+def test_a_short_row_is_refused_with_its_line(tmp_path: Path) -> None:
+    path = _small(tmp_path)
+    path.write_text(path.read_text().replace("86399, -9999, -9999", "86399, -9999"))
+    with pytest.raises(FlightError, match="line 26 has 2 numbers, expected 3"):
+        read_table(path)
+
+
+def test_a_strangers_uncertainty_is_no_channel(tmp_path: Path) -> None:
+    path = _small(tmp_path)
+    path.write_text(path.read_text().replace("LATITUDE, degs", "CO_uncertainty, ppb"))
+    assert read_flight(path).attrs["suite"].count('"name":"CO') == 1
+
+
 @pytest.mark.skipif(not REAL.exists(), reason="the real ICARTT file is not here (../shared/data)")
 def test_nasas_own_file() -> None:
     flight = read_flight(REAL)
@@ -118,7 +146,7 @@ def test_nasas_own_file() -> None:
 
 def test_a_row_without_a_time_is_refused_with_its_line(tmp_path: Path) -> None:
     *head, row = SMALL.splitlines()
-    (tmp_path / "x.ict").write_text("\n".join([*head, "nan," + row.split(",", 1)[1]]))
+    (tmp_path / "x.ict").write_text("\n".join([*head, "nan," + row.split(",", 1)[1], ""]))
     with pytest.raises(FlightError, match=f"the time in line {len(head) + 1} is no second of a flight"):
         read_table(tmp_path / "x.ict")
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from pc2dae.errors import FlightError, SuiteError
 from pc2dae.flight.schema import BELOW_DETECTION, SATURATED, new_flight, suite_of, timestamp
 from pc2dae.suite import ENVIRONMENT, MOTION, Channel, Family, Suite, canonical_units, parse_suite
+from pc2dae.suite.model import reserved_for
 
 _LONGEST_S = 1e7  # seconds after midnight of the first day: four months, more than any flight
 _OURS = "pc2dae_attributes"  # the comment line that carries a flight's own attributes
@@ -47,12 +48,14 @@ class Table:
     flags: dict[str, NDArray[np.int32]]  # saturated and below_detection, of the columns where either occurs
     interval_s: float  # 0 where irregular
     comments: tuple[str, ...]  # the normal comments, line by line
+    repairs: tuple[str, ...] = ()
 
 
 def read_table(path: Path) -> Table:
     """Read an FFI-1001 file: scale factors applied, missing values and detection flags taken out."""
     try:
-        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+        text = path.read_text(encoding="utf-8", errors="replace")
+        lines = text.splitlines()
         head, kind = (int(word) for word in lines[0].split(",")[:2])
         if kind != 1001:
             raise FlightError(
@@ -71,7 +74,13 @@ def read_table(path: Path) -> Table:
         comments = tuple(lines[normal + 1 : head - 1])
         if not len(scales) == len(missing) == len(variables) == count:
             raise ValueError(f"{count} variables, but {len(scales)} scale factors and {len(missing)} missing values")
-        body = pd.read_csv(io.StringIO("\n".join(lines[head:])), header=None)
+        is_cut = not text.endswith("\n")  # then a number may be cut too, and a missing value become one
+        rows = lines[head : len(lines) - is_cut]
+        widths = np.array([row.count(",") + 1 if row.strip() else count + 1 for row in rows])
+        if (widths < count + 1).any():
+            short = int(np.argmax(widths < count + 1))
+            raise ValueError(f"line {head + short + 1:,} has {widths[short]} numbers, expected {count + 1}")
+        body = pd.read_csv(io.StringIO("\n".join(rows)), header=None)
         data = body.to_numpy(np.float64)
         if data.shape[1] != count + 1:
             raise ValueError(f"rows have {data.shape[1]} numbers, expected {count + 1}")
@@ -99,6 +108,7 @@ def read_table(path: Path) -> Table:
         flags=flags,
         interval_s=interval,
         comments=comments,
+        repairs=(f"last line, which is cut, left out (line {len(lines):,})",) if is_cut else (),
     )
 
 
@@ -119,7 +129,8 @@ def read_icartt(path: Path, suite: Suite | None = None) -> xr.Dataset:
         values["longitude"] = (values["longitude"] + 180.0) % 360.0 - 180.0  # archives count from 0 to 360
     if ours is not None:
         flags = {n: np.nan_to_num(values.pop(f"qc_{n}")).astype(np.int32) for n in suite.names if f"qc_{n}" in values}
-    flight = new_flight(table.time, values, suite, flags=flags, flight_id=path.stem, history=f"read {path.name}")
+    history = "; ".join([f"read {path.name}", *table.repairs])
+    flight = new_flight(table.time, values, suite, flags=flags, flight_id=path.stem, history=history)
     for name in values:
         if name not in {*suite.names, *ENVIRONMENT, *MOTION}:
             flight[name].attrs |= {"units": table.units[name], "long_name": table.long_names.get(name, name)}
@@ -134,8 +145,8 @@ def suite_from(table: Table, name: str) -> Suite:
             units = canonical_units(table.units[column])
         except SuiteError:
             continue
-        if units in _CONCENTRATIONS and np.isfinite(values).any():
-            plain = re.sub(r"\W", "_", column)
+        plain = re.sub(r"\W", "_", column)
+        if units in _CONCENTRATIONS and np.isfinite(values).any() and reserved_for(plain) is None:
             channels.append(Channel(name=plain if plain[0].isalpha() else f"v_{plain}", units=units, column=column))
     if not channels:
         raise FlightError(f"{name} holds no concentration", hint="pass --suite")
