@@ -25,6 +25,7 @@ import psutil
 
 from pc2dae.edge.engines import Engine, Stretch
 from pc2dae.edge.gateway import Gateway
+from pc2dae.edge.levels import of_flight
 from pc2dae.edge.load import live_engine
 from pc2dae.edge.outbox import Outbox
 from pc2dae.edge.stream import LONGEST_GAP_S
@@ -75,8 +76,9 @@ def against_torch(model: str) -> dict[str, float]:
     engine, card = live_engine(model, exclude=["pm", "brc"])
     length, rows = engine.look_back + engine.hop + engine.look_ahead, len(engine.suite.names)
     rng = np.random.default_rng(0)
-    stretch = Stretch(rng.normal(400, 30, (rows, length)), np.ones((rows, length), bool), np.full((rows, length), 9.0),
-                      np.zeros((rows, length)), np.ones((3, length)))  # fmt: skip
+    values, seen = rng.normal(400, 30, (rows, length)), np.ones((rows, length), bool)
+    levels, new = of_flight(values, seen, np.zeros(rows))
+    stretch = Stretch(values, seen, new, levels, np.ones((3, length)), slice(0, length))
     found = {"onnxruntime_ms": _best(lambda: engine.run(stretch))}
     weights = files("pc2dae.weights") / f"{model}.safetensors"
     try:
@@ -93,7 +95,7 @@ def against_torch(model: str) -> dict[str, float]:
     if model in VARIANTS and weights.is_file():
         network: Any = Adaptive(VARIANTS[model]).eval()
         network.load_state_dict(load(weights.read_bytes()))
-        inputs = [torch.ones(1, rows, length)] * 4 + [torch.zeros(1, rows, 1)]
+        inputs = [torch.ones(1, rows, length)] * 6
     elif model in PAPER:
         network = PC2DAE(PAPER[model], engine.suite, Scaler.from_dict(card["scaler"])).eval()
         inputs = [torch.ones(1, rows, 128), torch.ones(1, rows, 128), torch.ones(1, 3, 128)]
