@@ -1,4 +1,4 @@
-"""Whatever goes in, what comes out is finite and at or above the bound: hostile windows, attacks by gradient, any weights.
+"""Whatever goes in, what comes out is finite and at or above the bound: any window, attack or weights.
 
     python benchmarks/any_input.py --windows 1000000 --weights 1000
 

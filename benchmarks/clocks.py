@@ -2,8 +2,8 @@
 
     python benchmarks/clocks.py --pairs 60
 
-Pairs of 20 minutes that share a pressure (tests/flight/test_clocks.py), offsets of −30 … 30 s and drifts of 0 … 200 ppm;
-then as many records that share nothing. Exit code 1 if a clock was corrected that should not have been.
+Pairs of 20 minutes that share a pressure (tests/flight/test_clocks.py) with offsets of −30 … 30 s and drifts of 0 … 200
+ppm; then as many records that share nothing. Exit code 1 if a clock was corrected that should not have been.
 """
 
 from __future__ import annotations

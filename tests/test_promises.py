@@ -22,7 +22,7 @@ from pc2dae.errors import FlightError
 from pc2dae.filters import FILTERS
 from pc2dae.flight.schema import FLAT_LINE, MISSING, SATURATED, STALE, new_flight
 from pc2dae.models import SHIPPED, load_model
-from pc2dae.pipeline import denoise
+from pc2dae.pipeline import denoise, ingest
 from pc2dae.suite import Suite, load_suite, parse_suite
 from pc2dae.windows.arrays import arrays_of
 
@@ -184,6 +184,22 @@ def test_one_masked_sample_matters_within_reach_alone(
     assert moved[(t < at - ahead) | (t > at + back)].max() <= beyond
 
 
+# ── P12: the memory of a very large file is that of its grid ──
+
+
+def test_a_very_large_file_is_averaged_while_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is kept grows with the grid, not with the rows."""
+    monkeypatch.setattr("pc2dae.logs.plain.LARGE_BYTES", 0)
+    stamps = np.datetime64("2025-10-01", "ms") + np.arange(6000) * np.timedelta64(10, "ms")
+    lines = [f"{stamp}Z,{100 + n % 7}" for n, stamp in enumerate(stamps.astype(str))]
+    (tmp_path / "fast.csv").write_text("\n".join(["time,co", *lines]) + "\n")
+    family = SMALL.family[0].model_copy(update={"channel": SMALL.family[0].channel[:1]})
+    flight, intake = ingest([tmp_path / "fast.csv"], suite=SMALL.model_copy(update={"family": (family,)}))
+    assert flight.sizes == {"time": 60}  # no rows beside the grid
+    assert flight["co"].values == pytest.approx(103, abs=0.2)
+    assert any("6,000 rows averaged to 60 cells while reading" in line for line in intake.sources[0].repairs)
+
+
 # ── P14, P15: any numbers, any weights; a sample of benchmarks/any_input.py ──
 
 
@@ -244,6 +260,14 @@ def test_tuned_rivals_stand_beside_the_shipped_models() -> None:
         assert f"| `{method}` |" in table
     for method in demo._YARDSTICKS:
         assert f"| *{method}* |" in table
+
+
+# ── P26: damaged models, a sample of benchmarks/corruption.py ──
+
+
+@pytest.mark.parametrize("name", ["lean.onnx", "adaptive.onnx", "lean.card.json"])
+def test_damaged_models_and_cards_are_refused(name: str) -> None:
+    assert benchmark("corruption").accepted(name, every=997, cuts=20)[0] == 0
 
 
 # ── P28: loading a model executes nothing and opens nothing else ──
