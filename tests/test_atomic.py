@@ -75,3 +75,25 @@ def test_an_error_names_the_target_and_not_the_temporary_file(tmp_path: Path) ->
     with pytest.raises(OSError, match=r"file/flight\.nc'$") as caught:
         write_text(tmp_path / "file" / "flight.nc", "x")
     assert caught.value.filename == str(tmp_path / "file" / "flight.nc")
+
+
+def test_a_file_is_on_disk_before_it_is_published_and_its_folder_after(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order: list[tuple[str, Path]] = []
+    sync, replace = os.fsync, Path.replace
+
+    def synced(handle: int) -> None:
+        order.append(("sync", Path(os.readlink(f"/proc/self/fd/{handle}"))))
+        sync(handle)
+
+    def replaced(self: Path, target: Path) -> Path:
+        order.append(("publish", self))
+        return replace(self, target)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(Path, "replace", replaced)
+    write_text(tmp_path / "a.txt", "x")
+    temporary = order[0][1]
+    assert temporary.parent == tmp_path
+    assert order == [("sync", temporary), ("publish", temporary), ("sync", tmp_path)]

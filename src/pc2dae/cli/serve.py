@@ -43,7 +43,7 @@ def serve(
                         broker=broker, topic_in=topic_in, topic_out=topic_out, workers=workers,
                         limits=limits)  # fmt: skip
     listener = open_socket(settings)
-    shown = "localhost" if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host
+    shown = "localhost" if not host.strip("0.:") else f"[{host}]" if ":" in host else host  # 0.0.0.0 and ::
     address = f"http://{shown}:{listener.getsockname()[1]}/"
     typer.echo(f"{address}  (flights in {settings.data}; API at {address}docs; Ctrl-C stops)")
     if token is not None:

@@ -204,7 +204,7 @@ class StampParser:
     def _formatted(self, texts: pa.Array, at: NDArray[np.int64]) -> Times:
         import pandas as pd
 
-        assert self.format is not None
+        assert self.format is not None  # nosec B101  # for the type checker
         is_zoned = "%z" in self.format or "%Z" in self.format
         try:
             parsed = pd.to_datetime(
