@@ -7,6 +7,7 @@ import socket
 import ssl
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import paho.mqtt.client as mqtt
 from paho.mqtt.enums import CallbackAPIVersion
@@ -78,6 +79,6 @@ class Broker:
         client.loop_start()
 
 
-def _without_delay(_: mqtt.Client, __: object, line: socket.socket) -> None:
+def _without_delay(_: mqtt.Client, __: object, line: Any) -> None:
     """Send each packet at once: an acknowledgement held back for the next one (Nagle) costs 40 ms."""
     line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
