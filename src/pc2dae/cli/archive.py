@@ -40,6 +40,7 @@ def denoise(
     zone: str | None = typer.Option(None, help='Time zone of stamps that carry none: "UTC", "-05:00".'),
     memory: str = MEMORY,
     dashboard: bool = DASHBOARD,
+    limit_min: float = typer.Option(10.0, min=0.001, help="Longest time for one flight [min]; then it has failed."),
     force: bool = FORCE,
 ) -> None:
     """Denoise every flight under SRC into DST; run again, it does only what is missing or has changed.
@@ -68,7 +69,7 @@ def denoise(
                     connected(workers=workers, scheduler=scheduler, memory=memory, dashboard=dashboard) as client,
                 ):
                     progress.update(task, description="denoising flights")
-                    for record in denoise_all(todo, place, order, client):
+                    for record in denoise_all(todo, place, order, client, limit_s=60 * limit_min):
                         progress.advance(task)
                         if record["status"] == FAILED:
                             failures += 1
