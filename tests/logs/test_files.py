@@ -80,7 +80,7 @@ def test_salvage_uses_the_whole_lines_before_a_cut(tmp_path: Path) -> None:
     assert set(rows) <= TRUE
     flight = open_flight(path, salvage=True)
     assert int(flight["scd30_samples"].sum()) == len(rows)
-    line = f"before the cut used, {len(rows) + 1:,} whole lines"
+    line = f"before the cut used unverified, {len(rows) + 1:,} whole lines"
     assert line in flight.attrs["history"]
     for words in (["ingest"], ["denoise", "--model", "ma5", "-o", str(tmp_path / "c.nc")]):
         done = CliRunner().invoke(app, [*words, str(path), "--salvage"])

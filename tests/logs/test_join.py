@@ -160,3 +160,10 @@ def test_a_whole_log_replaces_its_parts(tmp_path: Path) -> None:
     book = read_logs([tmp_path])
     assert [(stream.key, stream.source, len(stream.time)) for stream in book.streams] == [("scd30", "c.csv", 60)]
     assert [one.file for one in book.ignored] == ["a.csv", "b.csv"]
+
+
+def test_whole_numbers_that_agree_by_chance_are_still_two_counters(tmp_path: Path) -> None:
+    for name, last in (("a.csv", 1), ("b.csv", 2)):
+        values = [0] * 50 + [last] * 10
+        scd30(tmp_path, name, [f"2024-04-10T13:48:{i:02d}Z,{400 + v},20,40" for i, v in enumerate(values)])
+    assert [stream.key for stream in read_logs([tmp_path]).streams] == ["scd30/1", "scd30/2"]

@@ -56,7 +56,7 @@ def denoise(
 
     targets = _targets(inputs, out)
     for target in targets:
-        check_target(target, inputs)
+        check_target(target)
         check_output(target, inputs=inputs, force=force)
     if suite is not None:
         load_suite(suite).only([*keep, *exclude])  # a misspelt family is told before any log is read

@@ -43,7 +43,7 @@ def ingest(
     from pc2dae.flight.store import check_target, write_flight
 
     if out is not None:
-        check_target(out, logs)
+        check_target(out)
         check_output(out, inputs=[*logs, calibration], force=force)
     flight, intake = pipeline.ingest(logs, suite=suite, zone=zone, calibration=calibration, salvage=salvage)
     if out is not None:

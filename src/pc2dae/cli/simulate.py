@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import typer
 
 from pc2dae.cli.app import app
-from pc2dae.cli.output import FORCE
 
 if TYPE_CHECKING:
     from pc2dae.simulate import Line
@@ -24,7 +23,7 @@ def simulate(
     workers: int = typer.Option(1, min=1, help="Flights made at the same time."),
     perfect_sheets: bool = typer.Option(False, "--perfect-sheets", help="Hand out each cell's true calibration sheet."),
     draw: bool = typer.Option(False, "--draw", help="Also draw every channel with its truth, DIR/flight_NNN.png."),
-    force: bool = FORCE,
+    force: bool = typer.Option(False, "--force", help="Overwrite an earlier campaign in DIR."),
     check: bool = typer.Option(False, "--check", help="Simulate nothing: compare DIR with the paper's statistics."),
     as_json: bool = typer.Option(False, "--json", help="With --check: the table as JSON."),
 ) -> None:

@@ -75,13 +75,13 @@ class LogFile:
         if self.salvage:
             raise LogError(f"{self.name}: the compressed file is {what} and nothing of it can be used")
         raise NeedsChoice(f"{self.name}: the compressed file is {what}",
-                          hint="copy it again, or read what can be unpacked with --salvage")  # fmt: skip
+                          hint="copy it again, or use what can be unpacked with `pc2dae ingest --salvage`")  # fmt: skip
 
 
 def blocks(file: LogFile, damage: list[str]) -> Iterator[bytes]:
     """The bytes in pieces; a damaged compressed file is an error, or with `salvage` a line in `damage` at its end.
 
-    What comes before a cut is exact. After a wrong checksum the wrong byte may be anywhere in what was unpacked.
+    No checksum then vouches for what was unpacked: after a mere cut it is exact, after damage any byte may be wrong.
     """
     given = 0
     try:
@@ -95,7 +95,7 @@ def blocks(file: LogFile, damage: list[str]) -> Iterator[bytes]:
         if not file.salvage or not given:
             file._refuse(error)
         if isinstance(error, EOFError):
-            damage.append(f"the compressed file is cut short: {given:,} bytes before the cut used")
+            damage.append(f"the compressed file is cut short: {given:,} bytes before the cut used unverified")
         else:
             damage.append(f"the compressed file is damaged: {given:,} bytes unpacked, any value may be wrong")
         if block:

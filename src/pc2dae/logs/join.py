@@ -106,11 +106,13 @@ def _shared(one: _Part, other: _Part) -> tuple[Mask, Mask] | None:
     first, last = max(one.first, other.first), min(one.last, other.last)
     differing = np.intersect1d(a.time[~in_b], b.time[~in_a])
     differing = differing[(differing >= first) & (differing <= last)]
-    equal = int((in_a & np.any([np.isfinite(values) for values in b.columns.values()], axis=0)).sum())
+    measured = np.array([np.isfinite(values) for values in b.columns.values()])
+    fine = measured & [values != np.rint(values) for values in b.columns.values()]
+    equal, telling = (int((in_a & cells.any(axis=0)).sum()) for cells in (measured, fine))
     if first == last or (equal and not len(differing)):
         return in_a, in_b
     is_one = bool(a.unit or a.serial)  # both say so
-    if not is_one and equal <= len(differing):
+    if not is_one and telling <= len(differing):  # whole numbers agree by chance, zeros above all
         return None
     what = f"both cover {_stamp(first)} to {_stamp(last)} and share no row"
     if len(differing):
@@ -133,7 +135,7 @@ def _hashes(stream: Stream) -> NDArray[np.uint64]:
     import pandas as pd
 
     table = pd.DataFrame({"": stream.time, **{name: stream.columns[name] for name in sorted(stream.columns)}})
-    return pd.util.hash_pandas_object(table, index=False).to_numpy(np.uint64)
+    return np.asarray(pd.util.hash_pandas_object(table, index=False), dtype=np.uint64)
 
 
 def _part(stream: Stream) -> _Part:

@@ -131,8 +131,8 @@ def read_file(file: LogFile, *, zone: str | None = None, suite: Suite | None = N
     head = Head(file.head(), head_lines(file))
     if not head.raw.strip(b"\0 \r\n\t"):
         raise LogError(f"{file.name}: the file is empty")
-    if (what := _output(head)) is not None:
-        raise LogError(f"{file.name}: {what}, not a log", hint="name the instruments' own files")
+    if (output := _output(head)) is not None:
+        raise LogError(f"{file.name}: {output}, not a log", hint="name the instruments' own files")
     try:
         if suite is not None and not suite.sources and plain.fits(head, suite):
             return plain.read(file, head, zone=zone, suite=suite)
