@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -34,13 +33,11 @@ def write_flight(flight: xr.Dataset, path: str | os.PathLike[str]) -> None:
         _WRITERS[suffix](flight, temporary)
 
 
-def check_target(path: str | os.PathLike[str], sources: Iterable[str | os.PathLike[str]] = ()) -> None:
-    """Refuse before the work what would fail after it: no format, no place to write, or one of the `sources` itself."""
+def check_target(path: str | os.PathLike[str]) -> None:
+    """Refuse before the work what would fail after it: no format, no place to write."""
     target = Path(path)
     if _suffix(target) == ".zarr":
         _need_zarr()
-    if target.resolve() in {Path(source).resolve() for source in sources}:
-        raise FlightError(f"{target} is the input: what was measured would be lost", hint="give -o another name")
     place = next(folder for folder in target.absolute().parents if folder.exists())
     if not place.is_dir():
         raise FlightError(f"{target} cannot be written: {place} is not a folder", hint="give -o another place")
