@@ -33,7 +33,7 @@ def stream(
     quarantine: Path | None = typer.Option(
         None,
         metavar="FILE",
-        help="Refused messages as JSON lines, at most 100 MB. Default with --mqtt: <state>.quarantine.jsonl.",
+        help="Refused messages as JSON lines, at most 100 MB. Default with --mqtt: beside the state.",
     ),
     confirm: bool = typer.Option(
         False, "--confirm", help="Keep an estimate until the consumer, not only the broker, has it."
