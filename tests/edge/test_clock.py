@@ -92,6 +92,24 @@ def test_every_sample_gives_an_estimate(case: str, ahead: int, is_live: bool) ->
         assert rows[-1]["time"] == "2025-10-01T12:01:19Z"
 
 
+@pytest.mark.parametrize("case", ["set by GPS after half a minute", "stuck for 20 s", "numbers that start again"])
+def test_a_gateway_that_is_killed_while_it_decides_goes_on_in_the_same_way(
+    case: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pc2dae.edge.gateway.SNAPSHOT", 13)
+    now = [1e9]
+    box = Gateway(engine(5), Outbox(None, identity=""), now=lambda: now[0])
+    for n, payload in enumerate(WRONG[case][0]):
+        now[0] += 1
+        if n in (5, 30, 31, 32, 33, 50, 51, 52, 53, 54, 70, 71):
+            box.open.clear()  # all that is left is what the outbox holds
+        box.take([payload])
+        box.take([payload])
+    box.finish()
+    assert out(box) == play(WRONG[case][0], ahead=5, is_live=True)[1]
+    assert box.health.duplicates == N
+
+
 def test_estimates_have_the_old_time_before_the_clock_is_set_and_the_new_one_after() -> None:
     _, rows, _ = play(WRONG["set by GPS after half a minute"][0], ahead=5, is_live=True)
     assert [row["time"] for row in rows[28:32]] == [
