@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+_PROBE_BYTES = 16 << 20  # more than HDF5 writes at once: a piece of a variable
 
 
 @contextmanager
@@ -16,23 +20,81 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     If the body raises, the temporary file is removed and whatever stood at `path` is untouched.
     """
     target = Path(path)
-    try:
+    with _naming(target):
         target.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=target.suffix, dir=target.parent)
-    except OSError as error:  # a person knows the target, not the temporary name
-        raise OSError(error.errno, error.strerror, str(target)) from None
     os.close(handle)
     temporary = Path(name)
     try:
-        yield temporary
-        _sync(temporary)
-        umask = os.umask(0)
-        os.umask(umask)
-        temporary.chmod(0o666 & ~umask)
-        temporary.replace(target)
-        _sync(target.parent)
+        with _naming(target, temporary):
+            try:
+                yield temporary
+            except (OSError, RuntimeError):
+                _probe(temporary)
+                raise
+            _sync(temporary)
+            umask = os.umask(0)
+            os.umask(umask)
+            temporary.chmod(0o666 & ~umask)
+            temporary.replace(target)
+            _sync(target.parent)
     finally:
-        temporary.unlink(missing_ok=True)
+        if temporary.exists():
+            os.truncate(temporary, 0)  # a library that failed may hold it open: its blocks are free all the same
+            temporary.unlink()
+
+
+@contextmanager
+def replacing_folder(path: str | os.PathLike[str], *, scratch: Path | None = None) -> Iterator[Path]:
+    """Give the path of a folder to make, beside `path` or in `scratch`; on success sync all of it and put it in place.
+
+    If the body raises, what was made is removed and whatever stood at `path` is untouched.
+    """
+    target = Path(path)
+    place = scratch if scratch is not None else target.parent
+    with _naming(target):
+        place.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=place))
+    new, old = temporary / "new", temporary / "old"
+    try:
+        with _naming(target, temporary):
+            yield new
+            for made in (*new.rglob("*"), new):
+                _sync(made)
+            if target.exists():
+                target.rename(old)
+            try:
+                new.rename(target)
+            except OSError:
+                if old.exists():
+                    old.rename(target)
+                raise
+            _sync(target.parent)
+    finally:
+        shutil.rmtree(temporary)
+
+
+@contextmanager
+def _naming(target: Path, temporary: Path | None = None) -> Iterator[None]:
+    """Errors of the file system name the target, which a person knows, instead of the temporary file or nothing."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None or (
+            error.filename is not None and temporary is not None and str(temporary) not in str(error.filename)
+        ):
+            raise
+        words = "no space left on the device" if error.errno in (errno.ENOSPC, errno.EDQUOT) else error.strerror
+        raise OSError(error.errno, words, str(target)) from None
+
+
+def _probe(path: Path) -> None:
+    """Raise the system's error if nothing more can be written to `path`: HDF5 names a wrong one, or none."""
+    with path.open("ab") as file:
+        for _ in range(_PROBE_BYTES >> 20):
+            file.write(bytes(1 << 20))
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
