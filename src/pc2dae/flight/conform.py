@@ -21,6 +21,7 @@ from pc2dae.flight.schema import (
     add_history,
     check_flight,
     check_time,
+    check_variables,
     is_regular,
     level_of,
     suite_of,
@@ -43,7 +44,9 @@ def conform(flight: xr.Dataset, *, in_order: bool = True) -> xr.Dataset:
     check_time(flight, in_order=in_order)
     level_of(flight)
     _check_attributes(flight)
-    flight = _on_grid(_in_units(_with_whole_flags(flight, suite), suite), suite)
+    flight = _with_whole_flags(flight, suite)
+    check_variables(flight, suite)
+    flight = _on_grid(_in_units(flight, suite), suite)
     check_flight(flight)
     return flight
 
@@ -74,7 +77,7 @@ def _with_whole_flags(flight: xr.Dataset, suite: Suite) -> xr.Dataset:
             if odd.any():
                 raise FlightError(
                     f"'qc_{name}' holds {bits[odd][0]:g}, and flags are sums of powers of two",
-                    hint="do not average flags: give the flight as it was, its rows are averaged here",
+                    hint="do not average flags: lower the suite's rate_hz instead, and rows are averaged on its grid",
                 )
             whole[f"qc_{name}"] = xr.Variable(qc.dims, bits.astype(np.int32), qc.attrs)
     return flight.assign(whole)
@@ -84,10 +87,10 @@ def _in_units(flight: xr.Dataset, suite: Suite) -> xr.Dataset:
     """The flight with every variable converted whose attribute `units` says that it is not in the suite's unit."""
     converted, lines = {}, []
     for name, wanted in units_of(suite).items():
-        given = flight[name].attrs.get("units", "") if name in flight else ""
-        if given == "" or given == wanted:
+        given = str(flight[name].attrs.get("units", "")) if name in flight else ""
+        if given in ("", wanted):
             continue
-        pair = conversion(given, wanted) if isinstance(given, str) else None
+        pair = conversion(given, wanted)
         if pair is None:
             raise FlightError(
                 f"'{name}' is in '{given}', which cannot be converted to the suite's {wanted}",
@@ -96,7 +99,7 @@ def _in_units(flight: xr.Dataset, suite: Suite) -> xr.Dataset:
         variable = flight[name].variable
         if pair != (1.0, 0.0):
             factor, offset = pair if not name.endswith("_uncertainty") else (pair[0], 0.0)
-            variable = xr.Variable(variable.dims, variable.values * factor + offset, variable.attrs)
+            variable = xr.Variable(variable.dims, variable.values.astype(np.float64) * factor + offset, variable.attrs)
             lines.append(f"{name} converted from {given} to {wanted}")
         converted[name] = variable.copy(deep=False)
         converted[name].attrs = {**variable.attrs, "units": wanted}
@@ -228,8 +231,10 @@ def with_rows_inside(flight: xr.Dataset, rate_hz: float) -> xr.Dataset:
     if "row_index" not in flight:
         return flight
     index, stamps = flight["row_index"], flight.get("row_time")
-    if stamps is None or stamps.dims != index.dims or index.ndim != 1 or "time" in index.dims:
+    if stamps is None or index.ndim != 1 or "time" in index.dims:
         raise FlightError("'row_index' has no 'row_time' beside it", hint="is the file whole?")
+    if any(flight[name].dims != index.dims for name in ("row_time", "row_stamp") if name in flight):
+        raise FlightError("'row_index', 'row_time' and 'row_stamp' differ in length", hint="is the file whole?")
     if index.dtype.kind not in "iu" or stamps.dtype.kind != "M" or np.isnat(stamps.values).any():
         raise FlightError(f"'row_index' is {index.dtype} and 'row_time' {stamps.dtype}, not numbers and dates",
                           hint="is the file whole?")  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import mmap
 import warnings
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import netCDF4
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
@@ -22,6 +24,7 @@ ADDED = "pc2dae_added"  # what `dress` put in, so that `undress` takes out exact
 _POSITION = ("latitude", "longitude", "altitude")
 _EPOCH = np.datetime64("1970-01-01T00:00:00", "ns")
 _UNITS_OF_TIME = {"seconds": 1_000_000_000, "milliseconds": 1_000_000, "microseconds": 1_000, "nanoseconds": 1}
+_HEAP = b"GCOL\x01\0\0\0"  # how an HDF5 global heap begins
 _MAX_NUMBERS = 4 * MAX_NUMBERS  # a denoised flight holds more than the records it was aligned from
 
 _ALWAYS = {
@@ -76,8 +79,10 @@ def read_netcdf(path: Path, *, foreign: Collection[str] | None = None) -> xr.Dat
     """
     if not path.exists():
         raise FlightError(f"there is no {path}", hint="check the path")
-    with reading(path, "netCDF"), xr.open_dataset(path, engine="netcdf4", decode_timedelta=False) as opened:
-        return undress(load(opened, path, foreign))
+    _check_heaps(path)
+    with reading(path, "netCDF"), netCDF4.Dataset(path) as file:  # opened here: xarray leaves a damaged one open
+        store = xr.backends.NetCDF4DataStore(file)
+        return undress(load(xr.open_dataset(store, decode_timedelta=False), path, foreign))
 
 
 @contextmanager
@@ -108,6 +113,29 @@ def load(opened: xr.Dataset, path: Path, foreign: Collection[str] | None) -> xr.
                 f"{path.name}: variable '{name}' cannot be read ({_line(error)})", hint="is the file whole?"
             ) from None
     return opened
+
+
+def _check_heaps(path: Path) -> None:
+    """Refuse a file whose HDF5 global heaps hold an object without a size: the library would read it for ever.
+
+    A heap is b"GCOL", version and reserved bytes, its size; then objects of index (2 bytes), 6 other bytes and size,
+    followed by that many bytes rounded up to 8. Free space has index 0, and a size that counts its header as well.
+    """
+    with path.open("rb") as file:
+        if not file.read(1):
+            return
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            at = data.find(_HEAP)
+            while at >= 0:
+                end = min(at + int.from_bytes(data[at + 8 : at + 16], "little"), len(data))
+                place = at + 16
+                while place + 16 <= end:
+                    size = int.from_bytes(data[place + 8 : place + 16], "little")
+                    length = 16 + (size + 7) // 8 * 8 if any(data[place : place + 2]) else size
+                    if length < 16:
+                        raise FlightError(f"{path.name} is damaged at byte {place:,}", hint="is the file whole?")
+                    place += length
+                at = data.find(_HEAP, at + 1)
 
 
 def _line(error: Exception) -> str:

@@ -179,6 +179,10 @@ def check_flight(flight: xr.Dataset, *, level: str | None = None) -> Suite:
     suite = suite_of(flight)
     check_time(flight)
     check_variables(flight, suite)
+    for name, wanted in units_of(suite).items():
+        given = str(flight[name].attrs.get("units", "")) if name in flight else ""
+        if given not in ("", wanted) and conversion(given, wanted) != (1.0, 0.0):
+            raise FlightError(f"'{name}' is in {given}, not in the suite's {wanted}", hint=CONFORM)
     reached = level_of(flight)
     if level is not None and LEVELS.index(reached) < LEVELS.index(level):
         command = {"denoised": "pc2dae denoise"}.get(level, "pc2dae ingest")
@@ -242,12 +246,9 @@ def check_variables(flight: xr.Dataset, suite: Suite) -> None:
             raise FlightError(f"the flight has no channel '{name}'", hint=nearest(name, there))
         if f"qc_{name}" not in flight:
             raise FlightError(f"channel '{name}' has no flags", hint=f"expected a variable 'qc_{name}'")
-    for name, wanted in units_of(suite).items():
+    for name in units_of(suite):
         if name in flight:
             check_variable(flight[name])
-            given = flight[name].attrs.get("units", "")
-            if given and given != wanted and conversion(str(given), wanted) != (1.0, 0.0):
-                raise FlightError(f"'{name}' is in {given}, not in the suite's {wanted}", hint=CONFORM)
     for name in suite.names:
         check_variable(flight[f"qc_{name}"], "flags, which are integers", "iu")
 

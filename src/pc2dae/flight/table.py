@@ -152,9 +152,9 @@ def _fitting(columns: list[str], where: str) -> Suite:
 
 def _stamps(flight: xr.Dataset) -> NDArray[np.str_]:
     """Stamps as text: as the original file had them where that was kept, else ISO 8601 in UTC, as fine as needed."""
-    if "row_stamp" in flight:
+    if {"row_index", "row_stamp"} <= {*flight.variables}:
         return np.asarray(flight["row_stamp"].values, dtype=str)
-    time = flight["row_time" if "row_time" in flight else "time"].values.astype("datetime64[ns]")
+    time = flight["row_time" if "row_index" in flight else "time"].values.astype("datetime64[ns]")
     units: tuple[Literal["s", "ms", "us", "ns"], ...] = ("s", "ms", "us", "ns")
     unit = next(u for u in units if np.all(time == time.astype(f"datetime64[{u}]")))
     return np.char.add(np.datetime_as_string(time, unit=unit), "Z")
