@@ -20,7 +20,7 @@ import time
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -260,7 +260,7 @@ def verdict(path: Path, *, is_foreign: bool, deep: bool) -> tuple[str, str]:
     """How the file was dealt with, and a line about it."""
     try:
         flight = read_flight(path, SUITE if is_foreign else None)
-        if deep:
+        if deep and flight.nbytes < 10_000_000:
             prepare(flight)
             write_flight(flight, path.with_suffix(".out.csv"))
             write_flight(flight, path.with_suffix(".out.nc"))
@@ -359,27 +359,35 @@ class Reader:
             self.child = None
 
 
+def cases(folder: Path, files: int, seed: int) -> Iterator[tuple[Path, bool]]:
+    """So many files, each there until the next is asked for; and whether it is one that needs a suite."""
+    rng = np.random.default_rng(seed)
+    own, foreign = folder / "own.nc", folder / "foreign.nc"
+    write_flight(make_flight(), own)
+    stranger = make_flight().drop_vars([*(f"qc_{name}" for name in SUITE.names), "row_index", "row_time"])
+    stranger.drop_attrs(deep=False).rename({"bc": "BC"}).to_netcdf(foreign)
+    stored = [(xr.load_dataset(place, decode_cf=False), place.read_bytes()) for place in (own, foreign)]
+    number = 0
+    while number < files:
+        path = folder / f"{rng.integers(1 << 60)}.nc"
+        raw, data = stored[number % 6 in (2, 5)]
+        if number % 2:
+            path.write_bytes(damaged(data, rng))
+        elif not write_edited(raw, path, rng):
+            continue
+        yield path, number % 6 in (2, 5)
+        number += 1
+        for used in folder.glob(f"{path.stem}*"):
+            used.unlink()
+
+
 def fuzz(files: int, seed: int, *, keep: Path | None = None) -> Counter[str]:
     """Verdicts on so many files; what is not good is kept in `keep` and printed."""
-    rng = np.random.default_rng(seed)
     found: Counter[str] = Counter()
     reader = Reader()
     with tempfile.TemporaryDirectory() as folder:
-        own, foreign = (Path(folder) / name for name in ("own.nc", "foreign.nc"))
-        write_flight(make_flight(), own)
-        stranger = make_flight().drop_vars([f"qc_{n}" for n in SUITE.names] + ["row_index", "row_time"])
-        stranger.drop_attrs(deep=False).rename({"bc": "BC"}).to_netcdf(foreign)
-        raws = [xr.load_dataset(place, decode_cf=False) for place in (own, foreign)]
-        bytes_ = [place.read_bytes() for place in (own, foreign)]
-        while sum(found.values()) < files:
-            number = sum(found.values())
-            is_foreign = int(number % 6 in (2, 5))
-            path = Path(folder) / f"{rng.integers(1 << 60)}.nc"
-            if number % 2:
-                path.write_bytes(damaged(bytes_[is_foreign], rng))
-            elif not write_edited(raws[is_foreign], path, rng):
-                continue
-            what, why = reader.read(path, is_foreign=bool(is_foreign), deep=number % 10 < 2)
+        for number, (path, is_foreign) in enumerate(cases(Path(folder), files, seed)):
+            what, why = reader.read(path, is_foreign=is_foreign, deep=number % 10 < 2)
             found[what] += 1
             if number % 500 == 499:
                 print(f"{number + 1:,} files: {dict(found)}", flush=True)
@@ -388,8 +396,6 @@ def fuzz(files: int, seed: int, *, keep: Path | None = None) -> Counter[str]:
                 if keep is not None:
                     keep.mkdir(parents=True, exist_ok=True)
                     (keep / f"{seed}-{number}-{what.replace(' ', '_')}.nc").write_bytes(path.read_bytes())
-            for used in Path(folder).glob(f"{path.stem}*"):
-                used.unlink()
         reader.stop()
     return found
 

@@ -10,14 +10,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-_PROBE_BYTES = 16 << 20  # more than HDF5 writes at once: a piece of a variable
-
 
 @contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+def replacing(path: str | os.PathLike[str], *, size: int | None = None) -> Iterator[Path]:
     """Give a temporary path beside `path`; on success sync it and put it in place in one step.
 
-    If the body raises, the temporary file is removed and whatever stood at `path` is untouched.
+    If the body raises, the temporary file is removed and whatever stood at `path` is untouched. An error of a full disk
+    says how large the file would be, where `size` [bytes] is known.
     """
     target = Path(path)
     with _naming(target):
@@ -26,12 +25,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     os.close(handle)
     temporary = Path(name)
     try:
-        with _naming(target, temporary):
-            try:
-                yield temporary
-            except (OSError, RuntimeError):
-                _probe(temporary)
-                raise
+        with _naming(target, temporary, size):
+            yield temporary
             _sync(temporary)
             umask = os.umask(0)
             os.umask(umask)
@@ -39,9 +34,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
             temporary.replace(target)
             _sync(target.parent)
     finally:
-        if temporary.exists():
-            os.truncate(temporary, 0)  # a library that failed may hold it open: its blocks are free all the same
-            temporary.unlink()
+        temporary.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -75,7 +68,7 @@ def replacing_folder(path: str | os.PathLike[str], *, scratch: Path | None = Non
 
 
 @contextmanager
-def _naming(target: Path, temporary: Path | None = None) -> Iterator[None]:
+def _naming(target: Path, temporary: Path | None = None, size: int | None = None) -> Iterator[None]:
     """Errors of the file system name the target, which a person knows, instead of the temporary file or nothing."""
     try:
         yield
@@ -84,28 +77,20 @@ def _naming(target: Path, temporary: Path | None = None) -> Iterator[None]:
             error.filename is not None and temporary is not None and str(temporary) not in str(error.filename)
         ):
             raise
-        words = "no space left on the device" if error.errno in (errno.ENOSPC, errno.EDQUOT) else error.strerror
+        words = error.strerror
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            words = "no space left on the device" + (f", {size:,} bytes are needed" if size is not None else "")
         raise OSError(error.errno, words, str(target)) from None
-
-
-def _probe(path: Path) -> None:
-    """Raise the system's error if nothing more can be written to `path`: HDF5 names a wrong one, or none."""
-    with path.open("ab") as file:
-        for _ in range(_PROBE_BYTES >> 20):
-            file.write(bytes(1 << 20))
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
     """Write `text` as UTF-8, whole or not at all."""
-    with replacing(path) as temporary:
-        temporary.write_text(text, encoding="utf-8", newline="")
+    write_bytes(path, text.encode())
 
 
 def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
     """Write `data`, whole or not at all."""
-    with replacing(path) as temporary:
+    with replacing(path, size=len(data)) as temporary:
         temporary.write_bytes(data)
 
 

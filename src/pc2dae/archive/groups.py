@@ -10,6 +10,7 @@ import xarray as xr
 
 from pc2dae.atomic import replacing_folder, write_text
 from pc2dae.flight.netcdf import dress
+from pc2dae.flight.store import put_zarr
 
 _GROUP = json.dumps({"zarr_format": 3, "node_type": "group", "attributes": {}}, indent=2)
 _KEYS = {"name": "default", "separator": "."}
@@ -37,4 +38,4 @@ def write_group(flight: xr.Dataset, store: Path, name: str, *, scratch: Path) ->
         # Zarr warns that all metadata in one file is not in the specification yet; readers that do not know it
         # pass over it, and those that do open a flight with one read instead of two hundred.
         warnings.filterwarnings("ignore", message="Consolidated metadata")
-        dressed.to_zarr(made, mode="w", zarr_format=3, consolidated=True)
+        put_zarr(dressed, made, zarr_format=3)

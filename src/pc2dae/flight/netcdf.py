@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import mmap
+import os
+import shutil
+import tempfile
 import warnings
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -61,19 +65,45 @@ _UNLESS_SAID = {
 }
 
 
-def write_netcdf(flight: xr.Dataset, path: Path) -> None:
-    """Write a flight so that the same flight always gives the same bytes (dates by SOURCE_DATE_EPOCH)."""
+def netcdf_bytes(flight: xr.Dataset) -> bytes:
+    """A flight as the bytes of a netCDF file: the same for the same flight (dates by SOURCE_DATE_EPOCH)."""
     dressed = dress(flight)
     for name, variable in dressed.variables.items():
         if variable.ndim and variable.dtype.kind in "fiuM":
             variable.encoding["fletcher32"] = True  # a damaged piece is an error then, not another number
             if name != "time" and variable.dtype.kind != "M":
                 variable.encoding |= {"zlib": True, "complevel": 1, "shuffle": True}
-    dressed.to_netcdf(path, engine="netcdf4", format="NETCDF4")
+    return dataset_bytes(dressed)
+
+
+def dataset_bytes(dataset: xr.Dataset, **options: Any) -> bytes:
+    """A dataset as the bytes of a netCDF file, `options` as for `xr.Dataset.dump_to_store`.
+
+    HDF5 crashes when its disk is full, and puts the time of day into files that it makes in memory: so it writes where
+    there is room, to a file without a name that is gone with the process.
+    """
+    most = dataset.nbytes + 16_384 * len(dataset.variables) + 1_000_000
+    with tempfile.TemporaryDirectory(dir=_roomy(most)) as folder:
+        path = Path(folder) / "flight.nc"
+        file = netCDF4.Dataset(path, "w", format="NETCDF4")
+        written = path.open("rb")
+    with written:
+        with file:
+            dataset.dump_to_store(xr.backends.NetCDF4DataStore(file), **options)
+        return written.read()
+
+
+def _roomy(size: int) -> Path:
+    """A folder with room for so many bytes, in memory if there is one."""
+    folders = [Path("/dev/shm"), Path(tempfile.gettempdir())]
+    for folder in folders:
+        if folder.is_dir() and os.access(folder, os.W_OK) and shutil.disk_usage(folder).free > size:
+            return folder
+    raise OSError(errno.ENOSPC, f"no space left on the device, {size:,} bytes are needed for a while", str(folders[-1]))
 
 
 def read_netcdf(path: Path, *, foreign: Collection[str] | None = None) -> xr.Dataset:
-    """The dataset of a netCDF file, in memory; one that `write_netcdf` wrote is as it was before.
+    """The dataset of a netCDF file, in memory; one that `netcdf_bytes` made is as it was before.
 
     Of a file without a suite, only the variables named in `foreign` are loaded, where given.
     """

@@ -5,33 +5,35 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
 
-from pc2dae.atomic import replacing, replacing_folder
+from pc2dae.atomic import replacing, replacing_folder, write_bytes
 from pc2dae.errors import FlightError, Pc2daeError, nearest
 from pc2dae.flight.conform import conform
 from pc2dae.flight.icartt import read_icartt, write_icartt
-from pc2dae.flight.netcdf import dress, load, read_netcdf, reading, undress, write_netcdf
+from pc2dae.flight.netcdf import dress, load, netcdf_bytes, read_netcdf, reading, undress
 from pc2dae.flight.plausible import check_units, mended
 from pc2dae.flight.schema import add_history, check_time, check_variable, new_flight, suite_of
 from pc2dae.flight.table import read_csv, write_csv
 from pc2dae.suite import ENVIRONMENT, MOTION, Suite
 
-_WRITERS = {".nc": write_netcdf, ".csv": write_csv, ".ict": write_icartt}
-SUFFIXES = (*_WRITERS, ".zarr")
+SUFFIXES = (".nc", ".csv", ".ict", ".zarr")
 
 
 def write_flight(flight: xr.Dataset, path: str | os.PathLike[str]) -> None:
     """Write a flight in the format of the path's suffix."""
     target = Path(path)
     suffix = _suffix(target)
-    if suffix == ".zarr":
+    if suffix == ".nc":
+        write_bytes(target, netcdf_bytes(flight))
+    elif suffix == ".zarr":
         _write_zarr(flight, target)
-        return
-    with replacing(target) as temporary:
-        _WRITERS[suffix](flight, temporary)
+    else:
+        with replacing(target) as temporary:
+            (write_csv if suffix == ".csv" else write_icartt)(flight, temporary)
 
 
 def check_target(path: str | os.PathLike[str], sources: Iterable[str | os.PathLike[str]] = ()) -> None:
@@ -117,7 +119,18 @@ def _write_zarr(flight: xr.Dataset, target: Path) -> None:
     _need_zarr()
     with replacing_folder(target) as temporary:
         # Format 2: text of any length is part of its specification, which cannot be said of format 3 yet.
-        dress(flight).to_zarr(temporary, mode="w", zarr_format=2, consolidated=True)
+        put_zarr(dress(flight), temporary, zarr_format=2)
+
+
+def put_zarr(dataset: xr.Dataset, folder: Path, *, zarr_format: Literal[2, 3]) -> None:
+    """Write a dataset as a Zarr group: made in memory, because Zarr's own threads write on after one has failed."""
+    from zarr.storage import MemoryStore
+
+    pieces: dict[str, Any] = {}
+    dataset.to_zarr(MemoryStore(pieces), mode="w", zarr_format=zarr_format, consolidated=True)
+    for name, piece in pieces.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(piece.to_bytes())
 
 
 def read_zarr(source: Path, suite: Suite | None = None) -> xr.Dataset:

@@ -5,6 +5,7 @@ A channel's are `<name>`, `<name>_uncertainty`, `qc_<name>`, `<name>_raw` and `<
 
 from __future__ import annotations
 
+import csv
 import io
 import re
 from pathlib import Path
@@ -23,7 +24,7 @@ from pc2dae.flight.schema import BESIDE, add_history, new_flight, suite_of
 from pc2dae.suite import ENVIRONMENT, MOTION, Suite, load_suite, presets
 
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")  # with the apostrophes before it, so that what is guarded can be restored
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_NUMBER = re.compile(r"-?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
 def write_csv(flight: xr.Dataset, path: Path) -> None:
@@ -77,14 +78,16 @@ def _cells(path: Path) -> tuple[pd.DataFrame, bool]:
     is_cut = not data.endswith((b"\n", b"\r"))
     whole = data[: max(data.rfind(b"\n"), data.rfind(b"\r")) + 1] if is_cut else data
     try:
-        table = pd.read_csv(io.BytesIO(whole), dtype=str, keep_default_na=False, encoding="utf-8-sig")
-    except (ValueError, pd.errors.ParserError) as error:  # no table, or not UTF-8
+        text = whole.decode("utf-8-sig")
+        rows = csv.reader(io.StringIO(text, newline=""))
+        head = next(rows, [])
+        short = next((rows.line_num for row in rows if row and len(row) != len(head)), None)
+        if short is not None:
+            raise ValueError(f"line {short:,} has not as many cells as the head")
+        table = pd.read_csv(io.StringIO(text, newline=""), dtype=str, keep_default_na=False)
+    except (ValueError, csv.Error, pd.errors.ParserError) as error:
         why = " ".join(str(error).split())
         raise FlightError(f"{path.name} is not a CSV of a flight ({why})", hint="is the file whole?") from None
-    short = table.isna().any(axis=1).to_numpy()
-    if short.any() or not isinstance(table.index, pd.RangeIndex):
-        line = int(np.argmax(short)) + 2
-        raise FlightError(f"{path.name}, line {line:,} has not as many cells as the head", hint="is the file whole?")
     return table, is_cut
 
 
@@ -106,13 +109,13 @@ def unguarded(cell: str) -> str:
 
 def _parsed(stamps: NDArray[np.object_], where: str) -> NDArray[np.datetime64]:
     """Stamps in UTC."""
-    try:
-        time = pd.to_datetime(pd.Series(stamps), format="ISO8601", utc=True).dt.tz_localize(None)
-    except (ValueError, OverflowError) as error:
-        raise FlightError(f"{where}: a time stamp is not ISO 8601 ({error})", hint="run `pc2dae ingest`") from None
+    time = pd.to_datetime(pd.Series(stamps), format="ISO8601", utc=True, errors="coerce").dt.tz_localize(None)
     if time.isna().any():
         row = int(np.argmax(time.isna()))
-        raise FlightError(f"{where}, line {row + 2:,} has no time stamp", hint="is the file whole?")
+        raise FlightError(
+            f"{where}, line {row + 2:,}: '{str(stamps[row])[:30]}' is not a time stamp of ISO 8601",
+            hint="run `pc2dae ingest` on the original file",
+        )
     return np.asarray(time.to_numpy("datetime64[ns]"))
 
 
