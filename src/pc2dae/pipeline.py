@@ -16,7 +16,7 @@ import xarray as xr
 from pc2dae.emit import Denoiser
 from pc2dae.errors import FlightError, LogError, ModelError, nearest
 from pc2dae.flight.intake import Intake
-from pc2dae.flight.schema import LEVELS, add_history, check_flight, suite_of
+from pc2dae.flight.schema import LEVELS, add_history, check_flight, level_of, suite_of
 from pc2dae.flight.stream import Stream
 from pc2dae.models import Progress, load_model
 from pc2dae.noise import noise_level
@@ -96,11 +96,13 @@ def ingest(
 
 
 def prepare(flight: xr.Dataset) -> xr.Dataset:
-    """A flight with flags and compensated channels, whatever stage it had reached."""
+    """A flight with flags and compensated channels in its suite's units and grid, whatever stage it had reached."""
     from pc2dae.compensation import compensate
+    from pc2dae.flight.conform import conform
     from pc2dae.qc import screen
 
-    level = LEVELS.index(flight.attrs.get("level", "raw"))
+    flight = conform(flight)
+    level = LEVELS.index(level_of(flight))
     if level >= LEVELS.index("compensated"):
         return flight
     screened = flight if level >= LEVELS.index("screened") else screen(flight)

@@ -173,9 +173,9 @@ def files_of(place: Path) -> list[Path]:
 
 def open_source(source: Source, *, suite: Suite | None = None, zone: str | None = None) -> xr.Dataset:
     """The flight itself."""
-    from pc2dae.archive.groups import read_group
+    from pc2dae.flight.store import read_zarr
     from pc2dae.pipeline import open_flight
 
     if source.group is not None or is_store(source.path):
-        return read_group(source.place, suite)
+        return read_zarr(source.place, suite)
     return open_flight(source.path, suite=suite, zone=zone)

@@ -42,6 +42,7 @@ def train(
     from pc2dae.archive.cluster import connected
     from pc2dae.archive.sources import find_sources
     from pc2dae.atomic import replacing
+    from pc2dae.flight.table import guarded
     from pc2dae.suite import load_suite
 
     check_folder(out, cross.FLIGHTS, force=force)
@@ -82,7 +83,7 @@ def train(
         with replacing(out / "scores.parquet") as temporary:
             found.to_parquet(temporary, index=False)
         with replacing(out / "summary.csv") as temporary:
-            summed.to_csv(temporary, index=False, float_format="%.6g")
+            guarded(summed).to_csv(temporary, index=False, float_format="%.6g")
         _show_summary(summed)
     typer.echo(f"{len(tables)} of {len(trials)} models on {len(files)} flights, {folds} folds: {out}/summary.csv")
     if failures:

@@ -135,10 +135,11 @@ def _report(clean: Path, truth: Path, scores: pd.DataFrame, out: Path) -> None:
     from pc2dae.atomic import replacing
     from pc2dae.flight.netcdf import read_netcdf
     from pc2dae.flight.store import read_flight
+    from pc2dae.flight.table import guarded
     from pc2dae.report import report
 
     flight = read_flight(clean)
     with replacing(out / "scores.csv") as temporary:
-        scores.to_csv(temporary, index=False)
+        guarded(scores).to_csv(temporary, index=False)
     own = scores[scores["flight"] == clean.stem.replace("clean", "flight")].drop(columns="flight")
     report(flight, out / "report.html", truth=read_netcdf(truth), scores=own)

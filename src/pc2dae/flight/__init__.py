@@ -1,5 +1,6 @@
 """The one data structure."""
 
+from pc2dae.flight.conform import conform
 from pc2dae.flight.store import read_flight, write_flight
 
-__all__ = ["read_flight", "write_flight"]
+__all__ = ["conform", "read_flight", "write_flight"]

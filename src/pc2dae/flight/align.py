@@ -50,7 +50,7 @@ def align(streams: Sequence[Stream], suite: Suite, *, flight_id: str = "flight")
     `<instrument>[_<unit>]_<column>`, the number of rows per cell as `…_samples`.
     """
     ordered = [repair_stamps(stream, suite.rate_hz) for stream in streams]
-    start, count, all_cells = _grid(ordered, suite.rate_hz)
+    start, count, all_cells = grid_of(ordered, suite.rate_hz)
     width = sum(len(s.columns) for s in ordered)
     if count * (width + 2 * len(suite.names)) > MAX_NUMBERS:
         days = count / suite.rate_hz / 86400
@@ -76,9 +76,9 @@ def align(streams: Sequence[Stream], suite: Suite, *, flight_id: str = "flight")
             logged = columns[column]
             if name in suite.names or stream.units.get(column) in _ELECTRICAL:
                 limits = (suite[name].valid_min, suite[name].valid_max) if name in suite.names else (None, None)
-                logged, lines = _without_sentinels(logged, *limits)  # before a mean can hide them
+                logged, lines = without_sentinels(logged, *limits)  # before a mean can hide them
                 repairs += [f"{name}: {line}" for line in lines]
-            mean, has_fresh = _means(cells, logged, is_stale, count)
+            mean, has_fresh = cell_means(cells, logged, is_stale, count)
             if name in suite.names:
                 check_units(suite[name], mean, source=stream.source)
                 stale = np.isfinite(mean) & ~has_fresh
@@ -121,7 +121,7 @@ def align(streams: Sequence[Stream], suite: Suite, *, flight_id: str = "flight")
     return _with_rows(flight, streams, placed), placed
 
 
-def _without_sentinels(values: Array, valid_min: float | None, valid_max: float | None) -> tuple[Array, list[str]]:
+def without_sentinels(values: Array, valid_min: float | None, valid_max: float | None) -> tuple[Array, list[str]]:
     """A column with NaN for its sentinels, and a line for each kind."""
     low, high = -np.inf if valid_min is None else valid_min, np.inf if valid_max is None else valid_max
     found = find_sentinels(values, (values >= low) & (values <= high))
@@ -193,7 +193,7 @@ def _place_lost_rows(stream: Stream, rate_hz: float) -> Stream:
     return replace(stream, time=time, repairs=(*stream.repairs, line))
 
 
-def _grid(streams: Sequence[Stream], rate_hz: float) -> tuple[np.datetime64, int, list[Index]]:
+def grid_of(streams: Sequence[Stream], rate_hz: float) -> tuple[np.datetime64, int, list[Index]]:
     """First cell, number of cells and each row's cell: all records, less what sticks out beyond one on GPS time."""
     step = round(1e9 / rate_hz)
     whole = min(step, 1_000_000_000)  # slow grids begin with their first sample, not with a round minute
@@ -238,7 +238,7 @@ def stale_rows(stream: Stream) -> NDArray[np.bool_]:
     return stale
 
 
-def _means(cells: Index, values: Array, is_stale: NDArray[np.bool_], count: int) -> tuple[Array, NDArray[np.bool_]]:
+def cell_means(cells: Index, values: Array, is_stale: NDArray[np.bool_], count: int) -> tuple[Array, NDArray[np.bool_]]:
     """Mean of each cell's fresh rows (of the stale ones where there are no others), and where a fresh one is."""
     finite = np.isfinite(values) & (cells >= 0)
     fresh = finite & ~is_stale

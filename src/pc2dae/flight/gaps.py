@@ -14,12 +14,17 @@ LONGEST_GAP_S = 12 * 3600.0  # a live stream ends a flight after an hour; a file
 _LEAST_CELLS = 3600  # a slow record may rest longer: so few empty cells harm nobody
 
 
+def longest_gap_s(rate_hz: float) -> float:
+    """How long a flight may rest [s] on a grid of `rate_hz`."""
+    return max(LONGEST_GAP_S, _LEAST_CELLS / rate_hz)
+
+
 def check_gaps(streams: Sequence[Stream], rate_hz: float) -> None:
     """Refuse records that all rest for longer than half a day: two flights, or a wrong stamp that no repair mends."""
     mended = [repair_stamps(stream, rate_hz) for stream in streams]
     time = np.sort(np.concatenate([stream.time for stream in mended]))
     rest_s = np.diff(time).astype(np.int64) / 1e9
-    longest = max(LONGEST_GAP_S, _LEAST_CELLS / rate_hz)
+    longest = longest_gap_s(rate_hz)
     if not len(rest_s) or rest_s.max() <= longest:
         return
     at = int(np.argmax(rest_s > longest))

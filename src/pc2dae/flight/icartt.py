@@ -23,7 +23,7 @@ from pc2dae.suite.model import reserved_for
 _LONGEST_S = 1e7  # seconds after midnight of the first day: four months, more than any flight
 _OURS = "pc2dae_attributes"  # the comment line that carries a flight's own attributes
 _MISSING = -9999.0
-# How archives name what a flight calls by one name, with the factor and offset from their unit to ours.
+# How archives name what a flight calls by one name.
 _KNOWN = {
     "LATITUDE": "latitude",
     "LONGITUDE": "longitude",
@@ -33,7 +33,6 @@ _KNOWN = {
     "PRESSURE": "air_pressure",
     "H2O_RelativeHumidity_Nav": "relative_humidity",
 }
-_TO_OURS = {("altitude", "km"): (1000.0, 0.0), ("air_temperature", "K"): (1.0, -273.15)}
 _CONCENTRATIONS = {"ppm", "ppb", "ppt", "umol mol-1", "nmol mol-1", "ng m-3", "ug m-3", "mg m-3"}
 
 
@@ -88,9 +87,12 @@ def read_table(path: Path) -> Table:
         if untimed.any():
             raise ValueError(f"the time in line {head + int(np.argmax(untimed)) + 1:,} is no second of a flight")
         midnight = np.datetime64(f"{year:04d}-{month:02d}-{day:02d}", "ns")
-    except (ValueError, IndexError, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
+        if len({name for name, *_ in variables}) < count:
+            raise ValueError("two variables have one name")
+    except (ValueError, IndexError, OverflowError, pd.errors.ParserError) as error:
         raise FlightError(
-            f"{path.name} is not a whole ICARTT file ({error})", hint="its first line says `lines, 1001`"
+            f"{path.name} is not a whole ICARTT file ({' '.join(str(error).split())[:150]})",
+            hint="its first line says `lines, 1001`",
         ) from None
     limits = {flag: _keyword(comments, f"{flag}_FLAG") for flag in ("ULOD", "LLOD")}
     columns, flags = {}, {}
@@ -116,25 +118,44 @@ def read_icartt(path: Path, suite: Suite | None = None) -> xr.Dataset:
     """The flight of an ICARTT file: ours as it was, a stranger's by `suite` or with all concentrations as channels."""
     table = read_table(path)
     ours = next((line.split(":", 1)[1] for line in table.comments if line.strip().startswith(_OURS)), None)
-    attrs: dict[str, Any] = json.loads(ours) if ours is not None else {}
+    attrs = _attributes(ours, path.name) if ours is not None else {}
     if suite is None:
         suite = parse_suite(attrs["suite"], where=path.name) if "suite" in attrs else suite_from(table, path.stem)
     values, renamed = dict(table.columns), {c.column: c.name for c in suite.channels if c.column is not None}
     flags = {renamed.get(name, name): bits for name, bits in table.flags.items()}
+    units = dict(table.units)
     for theirs, name in ({} if ours is not None else _KNOWN | renamed).items():
         if theirs in values:
-            factor, offset = _TO_OURS.get((name, table.units[theirs]), (1.0, 0.0))
-            values[name] = values.pop(theirs) * factor + offset
+            values[name], units[name] = values.pop(theirs), units[theirs]
     if ours is None and "longitude" in values:
         values["longitude"] = (values["longitude"] + 180.0) % 360.0 - 180.0  # archives count from 0 to 360
     if ours is not None:
-        flags = {n: np.nan_to_num(values.pop(f"qc_{n}")).astype(np.int32) for n in suite.names if f"qc_{n}" in values}
+        flags = {n: _flags(n, values.pop(f"qc_{n}"), path.name) for n in suite.names if f"qc_{n}" in values}
     history = "; ".join([f"read {path.name}", *table.repairs])
     flight = new_flight(table.time, values, suite, flags=flags, flight_id=path.stem, history=history)
     for name in values:
+        flight[name].attrs |= {"units": units[name]}
         if name not in {*suite.names, *ENVIRONMENT, *MOTION}:
-            flight[name].attrs |= {"units": table.units[name], "long_name": table.long_names.get(name, name)}
+            flight[name].attrs |= {"long_name": table.long_names.get(name, name)}
     return flight.assign_attrs(attrs)
+
+
+def _attributes(text: str, where: str) -> dict[str, Any]:
+    """The attributes that `write_icartt` put among the comments."""
+    try:
+        attrs = json.loads(text)
+    except ValueError:
+        attrs = None
+    if not isinstance(attrs, dict) or not isinstance(attrs.get("suite", ""), str):
+        raise FlightError(f"{where}: the comment '{_OURS}' is damaged", hint="is the file whole?")
+    return attrs
+
+
+def _flags(name: str, values: NDArray[np.float64], where: str) -> NDArray[np.int32]:
+    known = np.nan_to_num(values)
+    if np.any((known < 0) | (known > np.iinfo(np.int32).max) | (known != np.floor(known))):
+        raise FlightError(f"{where}: 'qc_{name}' holds numbers that are not flags", hint="is the file whole?")
+    return known.astype(np.int32)
 
 
 def suite_from(table: Table, name: str) -> Suite:

@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
+import errno
 import json
-from collections.abc import Mapping
+import mmap
+import os
+import shutil
+import tempfile
+import warnings
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import netCDF4
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from pc2dae.errors import FlightError
+from pc2dae.errors import FlightError, Pc2daeError
+from pc2dae.flight.align import MAX_NUMBERS
 from pc2dae.flight.schema import suite_of, timestamp
 
 ADDED = "pc2dae_added"  # what `dress` put in, so that `undress` takes out exactly that
 _POSITION = ("latitude", "longitude", "altitude")
 _EPOCH = np.datetime64("1970-01-01T00:00:00", "ns")
 _UNITS_OF_TIME = {"seconds": 1_000_000_000, "milliseconds": 1_000_000, "microseconds": 1_000, "nanoseconds": 1}
+_HEAP = b"GCOL\x01\0\0\0"  # how an HDF5 global heap begins
+_MAX_NUMBERS = 4 * MAX_NUMBERS  # a denoised flight holds more than the records it was aligned from
 
 _ALWAYS = {
     "Conventions": "CF-1.11, ACDD-1.3",
@@ -54,24 +65,111 @@ _UNLESS_SAID = {
 }
 
 
-def write_netcdf(flight: xr.Dataset, path: Path) -> None:
-    """Write a flight so that the same flight always gives the same bytes (dates by SOURCE_DATE_EPOCH)."""
+def netcdf_bytes(flight: xr.Dataset) -> bytes:
+    """A flight as the bytes of a netCDF file: the same for the same flight (dates by SOURCE_DATE_EPOCH)."""
     dressed = dress(flight)
     for name, variable in dressed.variables.items():
-        if np.issubdtype(variable.dtype, np.number) and variable.ndim and name != "time":
-            variable.encoding |= {"zlib": True, "complevel": 1, "shuffle": True}
-    dressed.to_netcdf(path, engine="netcdf4", format="NETCDF4")
+        if variable.ndim and variable.dtype.kind in "fiuM":
+            variable.encoding["fletcher32"] = True  # a damaged piece is an error then, not another number
+            if name != "time" and variable.dtype.kind != "M":
+                variable.encoding |= {"zlib": True, "complevel": 1, "shuffle": True}
+    return dataset_bytes(dressed)
 
 
-def read_netcdf(path: Path) -> xr.Dataset:
-    """The dataset of a netCDF file, in memory; one that `write_netcdf` wrote is as it was before."""
+def dataset_bytes(dataset: xr.Dataset, **options: Any) -> bytes:
+    """A dataset as the bytes of a netCDF file, `options` as for `xr.Dataset.dump_to_store`.
+
+    HDF5 crashes when its disk is full, and puts the time of day into files that it makes in memory: so it writes where
+    there is room, to a file without a name that is gone with the process.
+    """
+    most = dataset.nbytes + 16_384 * len(dataset.variables) + 1_000_000
+    with tempfile.TemporaryDirectory(dir=_roomy(most)) as folder:
+        path = Path(folder) / "flight.nc"
+        file = netCDF4.Dataset(path, "w", format="NETCDF4")
+        written = path.open("rb")
+    with written:
+        with file:
+            dataset.dump_to_store(xr.backends.NetCDF4DataStore(file), **options)
+        return written.read()
+
+
+def _roomy(size: int) -> Path:
+    """A folder with room for so many bytes, in memory if there is one."""
+    folders = [Path("/dev/shm"), Path(tempfile.gettempdir())]
+    for folder in folders:
+        if folder.is_dir() and os.access(folder, os.W_OK) and shutil.disk_usage(folder).free > size:
+            return folder
+    raise OSError(errno.ENOSPC, f"no space left on the device, {size:,} bytes are needed for a while", str(folders[-1]))
+
+
+def read_netcdf(path: Path, *, foreign: Collection[str] | None = None) -> xr.Dataset:
+    """The dataset of a netCDF file, in memory; one that `netcdf_bytes` made is as it was before.
+
+    Of a file without a suite, only the variables named in `foreign` are loaded, where given.
+    """
     if not path.exists():
         raise FlightError(f"there is no {path}", hint="check the path")
+    _check_heaps(path)
+    with reading(path, "netCDF"), netCDF4.Dataset(path) as file:  # opened here: xarray leaves a damaged one open
+        store = xr.backends.NetCDF4DataStore(file)
+        return undress(load(xr.open_dataset(store, decode_timedelta=False), path, foreign))
+
+
+@contextmanager
+def reading(path: Path, form: str) -> Iterator[None]:
+    """Whatever a library raises on a damaged file becomes one line."""
     try:
-        dataset = xr.load_dataset(path, engine="netcdf4", decode_timedelta=False)
-    except (OSError, ValueError) as error:
-        raise FlightError(f"{path.name} cannot be read as netCDF ({error})", hint="is the file whole?") from None
-    return undress(dataset)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what xarray cannot decode is refused when it is checked
+            yield
+    except Pc2daeError:
+        raise
+    except Exception as error:  # noqa: BLE001 - the libraries raise whatever the damage leads to
+        raise FlightError(f"{path.name} cannot be read as {form} ({_line(error)})", hint="is the file whole?") from None
+
+
+def load(opened: xr.Dataset, path: Path, foreign: Collection[str] | None) -> xr.Dataset:
+    """An opened dataset in memory, if it is not too large; an error names the variable that cannot be read."""
+    if foreign is not None and "suite" not in opened.attrs:
+        opened = opened[[name for name in opened.data_vars if name in foreign]]
+    numbers = sum(variable.size for variable in opened.variables.values())
+    if numbers > _MAX_NUMBERS:
+        raise FlightError(f"{path.name} holds {numbers:,} values: too many for one flight", hint="split it")
+    for name, variable in opened.variables.items():
+        try:
+            variable.load()
+        except Exception as error:  # noqa: BLE001 - the libraries raise whatever the damage leads to
+            raise FlightError(
+                f"{path.name}: variable '{name}' cannot be read ({_line(error)})", hint="is the file whole?"
+            ) from None
+    return opened
+
+
+def _check_heaps(path: Path) -> None:
+    """Refuse a file whose HDF5 global heaps hold an object without a size: the library would read it for ever.
+
+    A heap is b"GCOL", version and reserved bytes, its size; then objects of index (2 bytes), 6 other bytes and size,
+    followed by that many bytes rounded up to 8. Free space has index 0, and a size that counts its header as well.
+    """
+    with path.open("rb") as file:
+        if not file.read(1):
+            return
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            at = data.find(_HEAP)
+            while at >= 0:
+                end = min(at + int.from_bytes(data[at + 8 : at + 16], "little"), len(data))
+                place = at + 16
+                while place + 16 <= end:
+                    size = int.from_bytes(data[place + 8 : place + 16], "little")
+                    length = 16 + (size + 7) // 8 * 8 if any(data[place : place + 2]) else size
+                    if length < 16:
+                        raise FlightError(f"{path.name} is damaged at byte {place:,}", hint="is the file whole?")
+                    place += length
+                at = data.find(_HEAP, at + 1)
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split())[:150] or type(error).__name__
 
 
 def dress(flight: xr.Dataset) -> xr.Dataset:
@@ -118,10 +216,15 @@ def undress(dataset: xr.Dataset) -> xr.Dataset:
     """The flight that was dressed: what was added is taken out again; a stranger's dataset stays as it is."""
     if ADDED not in dataset.attrs:
         return dataset
-    added = json.loads(dataset.attrs[ADDED])
-    flight = dataset.drop_vars(added["variables"], errors="ignore")
-    for name, keys in added["attributes"].items():
-        attrs = flight.attrs if name == "" else flight[name].attrs
+    try:
+        added = json.loads(dataset.attrs[ADDED])
+        scalars = [name for name in added["variables"] if name in dataset and dataset[name].ndim == 0]
+        attributes = {str(name): list(keys) for name, keys in added["attributes"].items()}
+    except (ValueError, TypeError, KeyError, AttributeError):
+        raise FlightError(f"attribute '{ADDED}' is damaged", hint="is the file whole?") from None
+    flight = dataset.drop_vars(scalars)
+    for name, keys in attributes.items():
+        attrs = flight.attrs if name == "" else flight[name].attrs if name in flight else {}
         for key in keys:
             attrs.pop(key, None)
     flight.attrs.pop(ADDED)

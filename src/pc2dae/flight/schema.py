@@ -12,7 +12,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from pc2dae.errors import FlightError, nearest
-from pc2dae.suite import ENVIRONMENT, MOTION, Suite, parse_suite
+from pc2dae.suite import ENVIRONMENT, MOTION, Suite, conversion, parse_suite
 
 LEVELS = ("raw", "screened", "compensated", "denoised")
 
@@ -48,6 +48,9 @@ FLAGS = {
 INDETERMINATE = BELOW_DETECTION | THERMAL_TRANSIENT | INTERPOLATED | BELOW_BOUND
 BAD = sum(FLAGS.values()) - INDETERMINATE
 NOT_MEASURED = BAD | INTERPOLATED  # what no denoiser may take as an observation
+BESIDE = ("_raw", "_unbounded", "_uncertainty")  # what a denoised channel has beside it
+CONFORM = "pass the flight through `pc2dae.flight.conform`"
+_YEARS = (1970, 2200)  # of stamps that can be right
 
 _COMMON: dict[str, dict[str, str]] = {
     "air_temperature": {"units": "degC", "standard_name": "air_temperature", "long_name": "air temperature"},
@@ -139,6 +142,8 @@ def suite_of(flight: xr.Dataset) -> Suite:
     """The suite a flight was made with."""
     if "suite" not in flight.attrs:
         raise FlightError("the flight does not say which suite it was made with", hint="pass --suite")
+    if not isinstance(flight.attrs["suite"], str):
+        raise FlightError("the flight's attribute 'suite' is not text", hint="pass --suite")
     return parse_suite(flight.attrs["suite"], where="the flight's suite")
 
 
@@ -171,30 +176,109 @@ def timestamp() -> str:
 
 def check_flight(flight: xr.Dataset, *, level: str | None = None) -> Suite:
     """The flight's suite, or an error that says what about the flight is wrong."""
-    if "time" not in flight.dims:
-        raise FlightError("the dataset has no dimension 'time'", hint=nearest("time", [str(d) for d in flight.dims]))
     suite = suite_of(flight)
-    time = flight["time"].values
-    if len(time) == 0:
-        raise FlightError("the flight is empty", hint="is there a row with a valid time stamp?")
-    steps = np.diff(time)
-    if len(steps) and steps.min() <= np.timedelta64(0):
-        row = int(np.argmax(steps <= np.timedelta64(0))) + 1
-        raise FlightError(
-            f"time does not increase at row {row + 1:,} ({time[row]} after {time[row - 1]})",
-            hint="run `pc2dae ingest` on the original logs",
-        )
-    for name in suite.names:
-        if name not in flight:
-            raise FlightError(
-                f"the flight has no channel '{name}'", hint=nearest(name, [str(v) for v in flight.data_vars])
-            )
-        if f"qc_{name}" not in flight:
-            raise FlightError(f"channel '{name}' has no flags", hint=f"expected a variable 'qc_{name}'")
-    if level is not None and LEVELS.index(flight.attrs.get("level", "raw")) < LEVELS.index(level):
+    check_time(flight)
+    check_variables(flight, suite)
+    for name, wanted in units_of(suite).items():
+        given = str(flight[name].attrs.get("units", "")) if name in flight else ""
+        if given not in ("", wanted) and conversion(given, wanted) != (1.0, 0.0):
+            raise FlightError(f"'{name}' is in {given}, not in the suite's {wanted}", hint=CONFORM)
+    reached = level_of(flight)
+    if level is not None and LEVELS.index(reached) < LEVELS.index(level):
         command = {"denoised": "pc2dae denoise"}.get(level, "pc2dae ingest")
+        raise FlightError(f"the flight is at level '{reached}', but '{level}' is needed", hint=f"run `{command}` first")
+    time = flight["time"].values
+    if not is_regular(time, suite.rate_hz):
+        step = np.median(np.diff(time)) / np.timedelta64(1, "s")
         raise FlightError(
-            f"the flight is at level '{flight.attrs.get('level')}', but '{level}' is needed",
-            hint=f"run `{command}` first",
+            f"rows are {step:g} s apart, or irregular, but suite '{suite.name}' has rate_hz = {suite.rate_hz:g}",
+            hint=CONFORM,
         )
     return suite
+
+
+def check_time(flight: xr.Dataset, *, in_order: bool = True) -> None:
+    """Refuse time stamps that are not dates of our age or, unless `in_order` is false, do not increase."""
+    if "time" not in flight.dims:
+        raise FlightError("the dataset has no dimension 'time'", hint=nearest("time", [str(d) for d in flight.dims]))
+    time = flight["time"]
+    if not np.issubdtype(time.dtype, np.datetime64):
+        calendar = getattr(next(iter(time.values), None), "calendar", None)
+        if calendar is not None:
+            raise FlightError(
+                f"the time stamps from {time.values[0]} on (calendar '{calendar}') are not dates between"
+                f" {_YEARS[0]} and {_YEARS[1]} of the standard calendar",
+                hint="correct the attributes 'units' and 'calendar' of 'time'",
+            )
+        raise FlightError(
+            f"'time' is not a date ({time.dtype})",
+            hint="give it units as in 'seconds since 1970-01-01', in UTC and the standard calendar",
+        )
+    stamps = time.values
+    if len(stamps) == 0:
+        raise FlightError("the flight is empty", hint="is there a row with a valid time stamp?")
+    if np.isnat(stamps).any():
+        raise FlightError(
+            f"row {int(np.argmax(np.isnat(stamps))) + 1:,} has no time stamp", hint="take out the rows without one"
+        )
+    years = stamps.astype("datetime64[Y]").astype(np.int64) + 1970
+    outside = (years < _YEARS[0]) | (years > _YEARS[1])
+    if outside.any():
+        row = int(np.argmax(outside))
+        raise FlightError(
+            f"row {row + 1:,} is stamped {str(stamps[row])[:19]}, not between {_YEARS[0]} and {_YEARS[1]}",
+            hint="correct the attribute 'units' of 'time'",
+        )
+    steps = np.diff(stamps)
+    if in_order and len(steps) and steps.min() <= np.timedelta64(0):
+        row = int(np.argmax(steps <= np.timedelta64(0))) + 1
+        raise FlightError(
+            f"time does not increase at row {row + 1:,} ({stamps[row]} after {stamps[row - 1]})",
+            hint="sort the rows, keep one of each stamp; or run `pc2dae ingest` on the original logs",
+        )
+
+
+def check_variables(flight: xr.Dataset, suite: Suite) -> None:
+    """Refuse a flight that lacks a channel or its flags, or whose variables are not numbers over time."""
+    there = [str(name) for name in flight.data_vars]
+    for name in suite.names:
+        if name not in flight:
+            raise FlightError(f"the flight has no channel '{name}'", hint=nearest(name, there))
+        if f"qc_{name}" not in flight:
+            raise FlightError(f"channel '{name}' has no flags", hint=f"expected a variable 'qc_{name}'")
+    for name in units_of(suite):
+        if name in flight:
+            check_variable(flight[name])
+    for name in suite.names:
+        check_variable(flight[f"qc_{name}"], "flags, which are integers", "iu")
+
+
+def check_variable(variable: xr.DataArray, expected: str = "numbers", kinds: str = "fiu") -> None:
+    """Refuse a variable that is not over time alone, or of another type than `kinds` (numpy's letters)."""
+    if variable.dims != ("time",):
+        dims = ", ".join(map(str, variable.dims)) or "no dimension"
+        raise FlightError(f"'{variable.name}' is over {dims}", hint="expected a variable over time alone")
+    if variable.dtype.kind not in kinds:
+        raise FlightError(f"'{variable.name}' is of type {variable.dtype}", hint=f"expected {expected}")
+
+
+def units_of(suite: Suite) -> dict[str, str]:
+    """The units of what a flight of this suite may have: channels and what is beside them, environment, motion."""
+    beside = {f"{channel.name}{suffix}": channel.units for channel in suite.channels for suffix in BESIDE}
+    common = {name: attrs["units"] for name, attrs in _COMMON.items()}
+    return beside | {channel.name: channel.units for channel in suite.channels} | common
+
+
+def level_of(flight: xr.Dataset) -> str:
+    """The last stage a flight went through, one of LEVELS."""
+    level = flight.attrs.get("level", "raw")
+    if not isinstance(level, str) or level not in LEVELS:
+        raise FlightError(f"the flight is at an unknown level '{level}'", hint=nearest(str(level), LEVELS))
+    return level
+
+
+def is_regular(time: NDArray[np.datetime64], rate_hz: float) -> bool:
+    """Whether the k-th stamp lies within half a step of k steps after the first, as it does on a grid of `rate_hz`."""
+    step = round(1e9 / rate_hz)
+    since = time.astype("datetime64[ns]").astype(np.int64) - np.arange(len(time)) * step
+    return bool(np.all(np.abs(since - np.int64(np.median(since - since[0])) - since[0]) <= step / 2))

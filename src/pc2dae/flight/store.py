@@ -3,34 +3,36 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
 
-from pc2dae.atomic import replacing
-from pc2dae.errors import FlightError, nearest
+from pc2dae.atomic import replacing, replacing_folder, write_bytes
+from pc2dae.errors import FlightError, Pc2daeError, nearest
+from pc2dae.flight.conform import conform
 from pc2dae.flight.icartt import read_icartt, write_icartt
-from pc2dae.flight.netcdf import dress, read_netcdf, undress, write_netcdf
-from pc2dae.flight.schema import new_flight
+from pc2dae.flight.netcdf import dress, load, netcdf_bytes, read_netcdf, reading, undress
+from pc2dae.flight.plausible import check_units, mended
+from pc2dae.flight.schema import add_history, check_time, check_variable, new_flight, suite_of
 from pc2dae.flight.table import read_csv, write_csv
 from pc2dae.suite import ENVIRONMENT, MOTION, Suite
 
-_WRITERS = {".nc": write_netcdf, ".csv": write_csv, ".ict": write_icartt}
-SUFFIXES = (*_WRITERS, ".zarr")
+SUFFIXES = (".nc", ".csv", ".ict", ".zarr")
 
 
 def write_flight(flight: xr.Dataset, path: str | os.PathLike[str]) -> None:
     """Write a flight in the format of the path's suffix."""
     target = Path(path)
     suffix = _suffix(target)
-    if suffix == ".zarr":
+    if suffix == ".nc":
+        write_bytes(target, netcdf_bytes(flight))
+    elif suffix == ".zarr":
         _write_zarr(flight, target)
-        return
-    with replacing(target) as temporary:
-        _WRITERS[suffix](flight, temporary)
+    else:
+        with replacing(target) as temporary:
+            (write_csv if suffix == ".csv" else write_icartt)(flight, temporary)
 
 
 def check_target(path: str | os.PathLike[str]) -> None:
@@ -51,61 +53,94 @@ def read_flight(path: str | os.PathLike[str], suite: Suite | None = None) -> xr.
     suffix = _suffix(source)
     if not source.exists():
         raise FlightError(f"there is no {source}", hint="check the path")
-    if suffix == ".csv":
-        return read_csv(source, suite)
-    if suffix == ".ict":
-        return read_icartt(source, suite)
-    dataset = read_netcdf(source) if suffix == ".nc" else _read_zarr(source)
-    return _described(dataset, source, suite)
+    try:
+        if suffix == ".csv":
+            return read_csv(source, suite)
+        if suffix == ".ict":
+            return conform(read_icartt(source, suite))
+        if suffix == ".zarr":
+            return read_zarr(source, suite)
+        foreign = None if suite is None else _columns(suite).values()
+        return _described(read_netcdf(source, foreign=foreign), source, suite)
+    except Pc2daeError as error:
+        message = Exception.__str__(error)
+        if source.name in message:
+            raise
+        raise type(error)(f"{source.name}: {message}", hint=error.hint) from None
 
 
 def _described(dataset: xr.Dataset, source: Path, suite: Suite | None) -> xr.Dataset:
     """The dataset as a flight of `suite`, or of the suite it names."""
     if "suite" in dataset.attrs:
-        if suite is None:
-            return dataset
-        return dataset.assign_attrs(suite=suite.model_dump_json(exclude_defaults=True))
+        if suite is not None:
+            dataset = dataset.assign_attrs(suite=suite.model_dump_json(exclude_defaults=True))
+        return conform(dataset)
     if suite is None:
         raise FlightError(f"{source.name} does not say which suite it was made with", hint="pass --suite")
-    if "time" not in dataset.dims:
-        raise FlightError(
-            f"{source.name} has no dimension 'time'", hint=nearest("time", [str(d) for d in dataset.dims])
-        )
-    columns = {c.name: c.column or c.name for c in suite.channels} | {n: n for n in (*ENVIRONMENT, *MOTION)}
-    columns |= {str(key): column for key, column in (suite.environment | suite.motion).items()}
-    values = {name: dataset[column].values for name, column in columns.items() if column in dataset}
-    if not set(values) & set(suite.names):
+    check_time(dataset)
+    columns = _columns(suite)
+    found = {name: dataset[column] for name, column in columns.items() if column in dataset}
+    if not set(found) & set(suite.names):
         there = [str(name) for name in dataset.data_vars]
         raise FlightError(
             f"{source.name} has no channel of suite '{suite.name}'", hint=nearest(columns[suite.names[0]], there)
         )
-    return new_flight(dataset["time"].values, values, suite, flight_id=source.stem, history=f"read {source.name}")
+    for variable in found.values():
+        check_variable(variable)
+    values = {name: variable.values for name, variable in found.items()}
+    flight = new_flight(dataset["time"].values, values, suite, flight_id=source.stem, history=f"read {source.name}")
+    for name, variable in found.items():
+        flight[name].attrs["units"] = variable.attrs.get("units", flight[name].attrs["units"])
+    return _plausible(conform(flight), source)
+
+
+def _columns(suite: Suite) -> dict[str, str]:
+    """What a file of another origin calls the channels, air and motion of a suite."""
+    columns = {c.name: c.column or c.name for c in suite.channels} | {n: n for n in (*ENVIRONMENT, *MOTION)}
+    return columns | {str(key): column for key, column in (suite.environment | suite.motion).items()}
+
+
+def _plausible(flight: xr.Dataset, source: Path) -> xr.Dataset:
+    """The flight with air in its units where a range shows that it was not; a channel in a wrong one is refused."""
+    for channel in suite_of(flight).channels:
+        check_units(channel, flight[channel.name].values, source=source.name)
+    for name in (*ENVIRONMENT, *MOTION):
+        if name in flight:
+            values, repair = mended(name, flight[name].values, source=source.name)
+            if repair is not None:
+                flight = add_history(flight.assign({name: flight[name].copy(data=values)}), repair)
+    return flight
 
 
 def _write_zarr(flight: xr.Dataset, target: Path) -> None:
     _need_zarr()
-    target.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-    try:
+    with replacing_folder(target) as temporary:
         # Format 2: text of any length is part of its specification, which cannot be said of format 3 yet.
-        dress(flight).to_zarr(temporary / "new", mode="w", zarr_format=2, consolidated=True)
-        if target.exists():
-            target.rename(temporary / "old")
-        (temporary / "new").rename(target)
-    finally:
-        shutil.rmtree(temporary)
+        put_zarr(dress(flight), temporary, zarr_format=2)
 
 
-def _read_zarr(source: Path) -> xr.Dataset:
+def put_zarr(dataset: xr.Dataset, folder: Path, *, zarr_format: Literal[2, 3]) -> None:
+    """Write a dataset as a Zarr group: made in memory, because Zarr's own threads write on after one has failed."""
+    from zarr.storage import MemoryStore
+
+    pieces: dict[str, Any] = {}
+    dataset.to_zarr(MemoryStore(pieces), mode="w", zarr_format=zarr_format, consolidated=True)
+    for name, piece in pieces.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(piece.to_bytes())
+
+
+def read_zarr(source: Path, suite: Suite | None = None) -> xr.Dataset:
+    """The flight in a Zarr store, or in a group's folder."""
     _need_zarr()
-    try:
-        dataset = xr.open_zarr(source, chunks=None, decode_timedelta=False).load()
-    except (OSError, KeyError, ValueError) as error:
-        raise FlightError(f"{source.name} cannot be read as Zarr ({error})", hint="is the folder whole?") from None
-    for variable in dataset.variables.values():
-        if "flag_masks" in variable.attrs:
-            variable.attrs["flag_masks"] = np.asarray(variable.attrs["flag_masks"], dtype=variable.dtype)
-    return undress(dataset)
+    foreign = None if suite is None else _columns(suite).values()
+    with reading(source, "Zarr"), xr.open_zarr(source, chunks=None, decode_timedelta=False) as opened:
+        dataset = load(opened, source, foreign)
+        for variable in dataset.variables.values():
+            if "flag_masks" in variable.attrs:
+                variable.attrs["flag_masks"] = np.asarray(variable.attrs["flag_masks"], dtype=variable.dtype)
+        dataset = undress(dataset)
+    return _described(dataset, source, suite)
 
 
 def _need_zarr() -> None:

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from pc2dae.atomic import replacing
+from pc2dae.atomic import write_bytes
+from pc2dae.flight.netcdf import dataset_bytes
 from pc2dae.flight.schema import FLAGS
 from pc2dae.simulate.aethalometer import CHANNELS as BC_CHANNELS
 from pc2dae.simulate.aethalometer import LAMPS, absorbing
@@ -82,8 +83,7 @@ def write_truth(truth: xr.Dataset, path: str | PathLike[str]) -> None:
     """Write the truth file, whole or not at all; same truth, same bytes."""
     encoding: dict[str, dict[str, Any]] = {str(n): {"zlib": True, "complevel": 1} for n in truth.data_vars}
     encoding["time"] = {"units": "seconds since 1970-01-01T00:00:00Z", "dtype": "int64", "_FillValue": None}
-    with replacing(path) as temporary:
-        truth.to_netcdf(temporary, engine="netcdf4", encoding=encoding)
+    write_bytes(path, dataset_bytes(truth, encoding=encoding))
 
 
 def _ambient(name: str, species: dict[str, Array]) -> Array:

@@ -2,7 +2,7 @@
 
 from pc2dae.suite.model import ENVIRONMENT, MOTION, Channel, Family, Suite, TimeColumn
 from pc2dae.suite.read import load_suite, parse_suite, presets
-from pc2dae.suite.units import canonical_units
+from pc2dae.suite.units import canonical_units, conversion
 
 __all__ = [
     "ENVIRONMENT",
@@ -12,6 +12,7 @@ __all__ = [
     "Suite",
     "TimeColumn",
     "canonical_units",
+    "conversion",
     "load_suite",
     "parse_suite",
     "presets",

@@ -13,6 +13,24 @@ _PREFIXES = ["", "n", "u", "m", "c", "d", "h", "k", "M", "G", "p"]
 _TERM = re.compile(rf"(?:{'|'.join(_PREFIXES[1:])})?(?:{'|'.join(re.escape(b) for b in _BASES)})(?:-?[1-9])?")
 _COMMON = ["ng m-3", "ug m-3", "mg m-3", "ppb", "ppm", "ppt", "umol mol-1", "nmol mol-1", "mmol mol-1", "Mm-1", "m-1",
            "cm-3", "degC", "K", "%", "hPa", "Pa", "m", "m s-1", "degree", "V", "mV", "nA", "mL min-1", "1"]  # fmt: skip
+_SPELLINGS = {
+    "ppmv": "ppm", "ppbv": "ppb", "pptv": "ppt", "1e-6": "ppm", "1e-9": "ppb", "1e-12": "ppt", "percent": "%",
+    "c": "degC", "deg c": "degC", "deg_c": "degC", "degree_c": "degC", "degrees_c": "degC", "celsius": "degC",
+    "degree_celsius": "degC", "degrees_celsius": "degC", "kelvin": "K", "degk": "K", "deg k": "K",
+    "mbar": "hPa", "mb": "hPa", "millibar": "hPa", "meter": "m", "meters": "m", "metre": "m", "metres": "m",
+    "f": "degF", "degf": "degF", "deg_f": "degF", "fahrenheit": "degF", "degree_fahrenheit": "degF",
+}  # fmt: skip
+_ANGLE = re.compile(r"(decimal[ _])?deg(ree)?s?([ _]?(north|east|n|e))?")
+# Within a group, a value in one unit is (value + offset) · size in the base unit.
+_GROUPS = [
+    {"mol mol-1": 1.0, "%": 1e-2, "mmol mol-1": 1e-3, "ppm": 1e-6, "umol mol-1": 1e-6, "ppb": 1e-9, "nmol mol-1": 1e-9,
+     "ppt": 1e-12, "pmol mol-1": 1e-12},
+    {"kg m-3": 1e3, "g m-3": 1.0, "mg m-3": 1e-3, "ug m-3": 1e-6, "ng m-3": 1e-9, "pg m-3": 1e-12},
+    {"Pa": 1.0, "hPa": 1e2, "kPa": 1e3},
+    {"m": 1.0, "km": 1e3},
+    {"degC": 1.0, "K": 1.0, "degF": 5 / 9},
+]  # fmt: skip
+_OFFSETS = {"degC": 273.15, "degF": 459.67}
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻µμ", "0123456789-uu")
 
 
@@ -27,3 +45,31 @@ def canonical_units(text: str) -> str:
     if terms and all(_TERM.fullmatch(term) for term in terms):
         return " ".join(terms)
     raise SuiteError(f"'{text}' is not a unit", hint=nearest(text, _COMMON))
+
+
+def conversion(given: str, wanted: str) -> tuple[float, float] | None:
+    """Factor and offset that bring values from the unit `given` to the unit `wanted`; None where there is none.
+
+    >>> conversion("ppmv", "ppb")
+    (1000.0, 0.0)
+    """
+    here, there = (_spelled(text) for text in (given, wanted))
+    if here == there:
+        return 1.0, 0.0
+    for sizes in _GROUPS:
+        if here in sizes and there in sizes:
+            larger = sizes[here] >= sizes[there]  # a power of ten is exact, its inverse is not
+            factor = round(sizes[here] / sizes[there], 9) if larger else 1 / round(sizes[there] / sizes[here], 9)
+            return factor, factor * _OFFSETS.get(here, 0.0) - _OFFSETS.get(there, 0.0)
+    return None
+
+
+def _spelled(text: str) -> str:
+    """The canonical spelling of a unit as other people's files write it; text that is no unit stays as it is."""
+    plain = _SPELLINGS.get(text.strip().lower(), text.strip())
+    if _ANGLE.fullmatch(plain.lower()):
+        return "degree"
+    try:
+        return canonical_units(plain)
+    except SuiteError:
+        return plain

@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import xarray as xr
 
 from pc2dae import pipeline
@@ -70,7 +69,7 @@ def export(*, tell: Tell, folder: str, run: str | None, form: str, path: str) ->
     if form == "html":
         report(flight, path, truth=_truth(home))
     else:
-        write_flight(without_formulas(flight), path)
+        write_flight(flight, path)
     return {}
 
 
@@ -91,14 +90,6 @@ def gallery(*, tell: Tell, folder: str, run: str, model: str, title: str) -> Res
 
 
 KINDS: dict[str, Callable[..., Result]] = {"intake": intake, "run": denoise, "export": export, "gallery": gallery}
-
-
-def without_formulas(flight: xr.Dataset) -> xr.Dataset:
-    """A flight whose kept stamps no spreadsheet takes for a formula: stamps begin with a digit, or UTC is written."""
-    if "row_stamp" not in flight:
-        return flight
-    stamps = np.asarray(flight["row_stamp"].values, dtype=str)
-    return flight if all(text[:1].isdigit() for text in stamps) else flight.drop_vars("row_stamp")
 
 
 def _read(home: Path, suite: str | None, zone: str | None) -> tuple[xr.Dataset, Result]:

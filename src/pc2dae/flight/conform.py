@@ -1,0 +1,250 @@
+"""Flights that other people's tools wrote or changed, brought to the units and onto the grid of their suite.
+
+Rows at a steady pace slower than the suite's keep their values, and the suite takes their rate. Anything else that is
+off the grid is put on it: rows within a cell are averaged, cells without a row are missing.
+"""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from pc2dae.errors import FlightError
+from pc2dae.flight.align import MAX_NUMBERS, Index, cell_means, cells_of, grid_of, without_sentinels
+from pc2dae.flight.gaps import longest_gap_s
+from pc2dae.flight.schema import (
+    MISSING,
+    NOT_MEASURED,
+    add_history,
+    check_flight,
+    check_time,
+    check_variables,
+    is_regular,
+    level_of,
+    suite_of,
+    units_of,
+)
+from pc2dae.flight.stream import Stream
+from pc2dae.suite import Suite, conversion
+
+_STEADY = 0.1  # steps differ by no more than this from the usual one, …
+_STEADY_SHARE = 0.9  # … so many of them
+Mask = NDArray[np.bool_]
+
+
+def conform(flight: xr.Dataset, *, in_order: bool = True) -> xr.Dataset:
+    """The flight in the units and on the grid of its suite, its history saying what was changed; or an error.
+
+    Without `in_order`, rows may come in any order and share stamps.
+    """
+    suite = suite_of(flight)
+    check_time(flight, in_order=in_order)
+    level_of(flight)
+    _check_attributes(flight)
+    flight = _with_whole_flags(flight, suite)
+    check_variables(flight, suite)
+    flight = _on_grid(_in_units(flight, suite), suite)
+    check_flight(flight)
+    return flight
+
+
+def _check_attributes(flight: xr.Dataset) -> None:
+    """Refuse attributes that a stage could not use."""
+    for key in ("history", "calibration"):
+        if not isinstance(flight.attrs.get(key, ""), str):
+            raise FlightError(f"the flight's attribute '{key}' is not text", hint="is the file whole?")
+    try:
+        sheets = json.loads(flight.attrs.get("calibration", "{}"))
+    except ValueError:
+        sheets = None
+    if not isinstance(sheets, dict) or not all(isinstance(sheet, dict) for sheet in sheets.values()):
+        raise FlightError(
+            "the flight's attribute 'calibration' is not the JSON of calibration sheets", hint="is the file whole?"
+        )
+
+
+def _with_whole_flags(flight: xr.Dataset, suite: Suite) -> xr.Dataset:
+    """The flight with flags as integers where other tools have made whole floats of them, NaN for missing."""
+    whole: dict[str, xr.Variable] = {}
+    for name in suite.names:
+        qc = flight.variables.get(f"qc_{name}")
+        if qc is not None and qc.dtype.kind == "f":
+            bits = np.where(np.isnan(qc.values), MISSING, qc.values)
+            odd = ~((bits >= 0) & (bits <= np.iinfo(np.int32).max) & (bits == np.floor(bits)))
+            if odd.any():
+                raise FlightError(
+                    f"'qc_{name}' holds {bits[odd][0]:g}, and flags are sums of powers of two",
+                    hint="do not average flags: lower the suite's rate_hz instead, and rows are averaged on its grid",
+                )
+            whole[f"qc_{name}"] = xr.Variable(qc.dims, bits.astype(np.int32), qc.attrs)
+    return flight.assign(whole)
+
+
+def _in_units(flight: xr.Dataset, suite: Suite) -> xr.Dataset:
+    """The flight with every variable converted whose attribute `units` says that it is not in the suite's unit."""
+    converted, lines = {}, []
+    for name, wanted in units_of(suite).items():
+        given = str(flight[name].attrs.get("units", "")) if name in flight else ""
+        if given in ("", wanted):
+            continue
+        pair = conversion(given, wanted)
+        if pair is None:
+            raise FlightError(
+                f"'{name}' is in '{given}', which cannot be converted to the suite's {wanted}",
+                hint="correct the unit in the suite, or the variable's attribute 'units'",
+            )
+        variable = flight[name].variable
+        if pair != (1.0, 0.0):
+            factor, offset = pair if not name.endswith("_uncertainty") else (pair[0], 0.0)
+            variable = xr.Variable(variable.dims, variable.values.astype(np.float64) * factor + offset, variable.attrs)
+            lines.append(f"{name} converted from {given} to {wanted}")
+        converted[name] = variable.copy(deep=False)
+        converted[name].attrs = {**variable.attrs, "units": wanted}
+    flight = flight.assign(converted)
+    for line in lines:
+        flight = add_history(flight, line)
+    return flight
+
+
+def _on_grid(flight: xr.Dataset, suite: Suite) -> xr.Dataset:
+    """The flight on the grid of its suite, or at its own rate where that is steady and slower."""
+    time = flight["time"].values.astype("datetime64[ns]")
+    if is_regular(time, suite.rate_hz):
+        return with_rows_inside(flight, suite.rate_hz)
+    ordered = np.sort(time)
+    step_s = _steady_step_s(ordered)
+    if step_s is not None and step_s * suite.rate_hz > 1.5:
+        line = f"rows {step_s:g} s apart: rate_hz of suite '{suite.name}' lowered from {suite.rate_hz:g} to"
+        suite = suite.model_copy(update={"rate_hz": 1 / step_s})
+        flight = flight.assign_attrs(suite=suite.model_dump_json(exclude_defaults=True))
+        flight = add_history(flight, f"{line} {suite.rate_hz:g}")
+        if is_regular(time, suite.rate_hz):
+            return with_rows_inside(flight, suite.rate_hz)
+    _check_gaps(ordered, suite.rate_hz)
+    return _regridded(flight, suite)
+
+
+def _steady_step_s(ordered: NDArray[np.datetime64]) -> float | None:
+    """The usual time between rows [s], None where there is none; to the second where it is as good as that."""
+    steps = np.diff(ordered).astype(np.int64) / 1e9
+    usual = float(np.median(steps))
+    if usual <= 0 or np.mean(np.abs(steps / usual - 1) <= _STEADY) < _STEADY_SHARE:
+        return None
+    whole = round(usual)
+    return float(whole) if whole and abs(usual / whole - 1) < 1e-3 else usual
+
+
+def _check_gaps(ordered: NDArray[np.datetime64], rate_hz: float) -> None:
+    """Refuse what cannot be one flight: rows that are days apart."""
+    gaps = np.diff(ordered).astype(np.int64) / 1e9
+    if gaps.max() > longest_gap_s(rate_hz):
+        at = int(np.argmax(gaps))
+        before, after = (str(stamp.astype("datetime64[s]")) for stamp in ordered[at : at + 2])
+        raise FlightError(
+            f"nothing was recorded from {before} to {after} UTC ({gaps[at] / 86400:,.1f} days): several flights",
+            hint=f"split it there, as in flight.sel(time=slice(None, '{before}'))",
+        )
+
+
+def _regridded(flight: xr.Dataset, suite: Suite) -> xr.Dataset:
+    """The flight with its rows in the cells of a grid at the suite's rate."""
+    time = flight["time"].values.astype("datetime64[ns]")
+    start, count, (cells,) = grid_of([Stream("csv", "", time, {}, {})], suite.rate_hz)
+    if count * len(flight.variables) > MAX_NUMBERS:
+        raise FlightError(
+            f"{count:,} cells at {suite.rate_hz:g} Hz in {len(flight.variables)} variables: too much for one flight",
+            hint="split it into several flights, or lower the suite's rate_hz",
+        )
+    flight, lines = _without_sentinels(flight, suite) if level_of(flight) == "raw" else (flight, [])
+    rejected = _rejected(flight, suite)
+    over_time = {str(n): v for n, v in flight.variables.items() if "time" in v.dims and n != "time"}
+    left_out = sorted(name for name, variable in over_time.items() if variable.dtype.kind not in "fiu")
+    found = {
+        name: _in_cells(name, variable, cells, count, rejected.get(name))
+        for name, variable in over_time.items()
+        if name not in left_out
+    }
+    for name in suite.names:
+        empty = np.isnan(found[f"{name}_raw" if f"{name}_raw" in found else name].values)
+        found[f"qc_{name}"].values[empty] |= MISSING
+    step = np.timedelta64(round(1e9 / suite.rate_hz), "ns")
+    stamps = xr.Variable("time", start + np.arange(count) * step, flight["time"].attrs)
+    others = flight.drop_vars([*over_time, "time"])
+    grid = others.assign_coords(time=stamps).assign(found).set_coords([n for n in flight.coords if n in found])
+    filled = len(np.unique(cells))
+    lines.append(f"{len(cells):,} rows put on a grid of {suite.rate_hz:g} Hz: {filled:,} of {count:,} cells have one")
+    lines += [f"not put on the grid, and left out: {', '.join(left_out)}"] if left_out else []
+    for line in lines:
+        grid = add_history(grid, line)
+    return with_rows_inside(grid, suite.rate_hz)
+
+
+def _without_sentinels(flight: xr.Dataset, suite: Suite) -> tuple[xr.Dataset, list[str]]:
+    """The flight with NaN for sentinels, before a mean can hide them, and a line for each kind."""
+    cleared, lines = {}, []
+    for channel in suite.channels:
+        variable = flight[channel.name].variable
+        logged = np.asarray(variable.values, dtype=np.float64)
+        logged = np.where(np.isin(logged, suite.missing), np.nan, logged)
+        values, described = without_sentinels(logged, channel.valid_min, channel.valid_max)
+        cleared[channel.name] = xr.Variable(variable.dims, values, variable.attrs)
+        lines += [f"{channel.name}: {line}" for line in described]
+    return flight.assign(cleared), lines
+
+
+def _rejected(flight: xr.Dataset, suite: Suite) -> dict[str, Mask]:
+    """By variable, the rows with a flag that says they were not measured: they count where their cell has no others."""
+    found: dict[str, Mask] = {}
+    for name in suite.names:
+        measured = f"{name}_raw" if f"{name}_raw" in flight else name
+        found[measured] = found[f"qc_{name}"] = (flight[f"qc_{name}"].values & NOT_MEASURED) != 0
+    return found
+
+
+def _in_cells(name: str, variable: xr.Variable, cells: Index, count: int, rejected: Mask | None) -> xr.Variable:
+    """A variable over time on a grid of `count` cells: flags joined, counts summed, everything else averaged."""
+    values = np.moveaxis(variable.values, variable.dims.index("time"), 0)
+    dims = ("time", *(dim for dim in variable.dims if dim != "time"))
+    if name.startswith("qc_") and values.ndim == 1 and values.dtype.kind in "iu":
+        used = np.ones(len(cells), dtype=bool)
+        if rejected is not None:
+            used = ~rejected | ~np.isin(cells, cells[~rejected])
+        bits = np.zeros(count, dtype=np.int32)
+        np.bitwise_or.at(bits, cells[used], values[used].astype(np.int32))
+        return xr.Variable(dims, bits, variable.attrs)
+    columns = values.reshape(len(values), -1).astype(np.float64)
+    if name.endswith("_samples") and values.dtype.kind in "iu":
+        sums = [np.bincount(cells, column, minlength=count).astype(values.dtype) for column in columns.T]
+        return xr.Variable(dims, np.stack(sums, axis=1).reshape(count, *values.shape[1:]), variable.attrs)
+    aside = rejected if rejected is not None else np.zeros(len(cells), dtype=bool)
+    means = [cell_means(cells, column, aside, count)[0] for column in columns.T]
+    kept = values.dtype if values.dtype.kind == "f" else np.dtype(np.float64)
+    mean = np.stack(means, axis=1).reshape(count, *values.shape[1:]) if means else np.empty((count, *values.shape[1:]))
+    return xr.Variable(dims, mean.astype(kept), variable.attrs)
+
+
+def with_rows_inside(flight: xr.Dataset, rate_hz: float) -> xr.Dataset:
+    """The flight with those rows of its original file that lie in it, each at its cell."""
+    if "row_index" not in flight:
+        return flight
+    index, stamps = flight["row_index"], flight.get("row_time")
+    if stamps is None or index.ndim != 1 or "time" in index.dims:
+        raise FlightError("'row_index' has no 'row_time' beside it", hint="is the file whole?")
+    if any(flight[name].dims != index.dims for name in ("row_time", "row_stamp") if name in flight):
+        raise FlightError("'row_index', 'row_time' and 'row_stamp' differ in length", hint="is the file whole?")
+    if index.dtype.kind not in "iu" or stamps.dtype.kind != "M" or np.isnat(stamps.values).any():
+        raise FlightError(f"'row_index' is {index.dtype} and 'row_time' {stamps.dtype}, not numbers and dates",
+                          hint="is the file whole?")  # fmt: skip
+    time, found = flight["time"].values, stamps.values.astype("datetime64[ns]")
+    is_known = (index.values >= 0) & (index.values < len(time))
+    within = 2 * np.timedelta64(round(1e9 / rate_hz), "ns")
+    if is_known.all() and np.all(np.abs(found - time[index.values]) <= within):
+        return flight
+    cells = cells_of(found, time[0], rate_hz)
+    inside = (cells >= 0) & (cells < len(time))
+    kept = flight.isel({index.dims[0]: inside})
+    kept["row_index"] = (index.dims, cells[inside], index.attrs)
+    return kept
