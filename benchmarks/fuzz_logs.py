@@ -30,7 +30,7 @@ from pc2dae.flight.align import align
 from pc2dae.flight.stream import Stream
 from pc2dae.logs import read_logs
 from pc2dae.logs.automatic import suite_for
-from pc2dae.suite import Suite, parse_suite
+from pc2dae.suite import parse_suite
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "logs"))
 from bad_files import SUITE, table
@@ -235,9 +235,51 @@ def _silent_change(content: bytes, twin: Twin, stream: Stream) -> str | None:
     return None
 
 
-def read(path: Path, name: str, suite: Suite) -> list[Stream]:
-    """The streams of a file of a format."""
-    return read_logs([path], zone="UTC", suite=suite if name == "csv" else None).streams
+class Fuzzer:
+    """Intact files of every format, their twins, and the verdict on damaged ones."""
+
+    def __init__(self, folder: Path) -> None:
+        self.suite = parse_suite(SUITE, where="fuzz")
+        self.path = folder / "fuzzed.csv"
+        self.made = all_samples(folder / "made") | {"csv": table().encode()}
+        self.names = sorted(self.made)
+        self.twins: dict[str, Twin] = {}
+        for name in self.names:
+            self.path.write_bytes(self.made[name])
+            (stream, *others) = self.read(name)
+            twin = find_twin(self.made[name], stream, PERIOD_S.get(name, np.inf))
+            if twin is not None and not others and name not in BINARY:
+                self.twins[name] = twin
+
+    def read(self, name: str) -> list[Stream]:
+        """The streams of the file as it is."""
+        return read_logs([self.path], zone="UTC", suite=self.suite if name == "csv" else None).streams
+
+    def damage(self, number: int, rng: np.random.Generator) -> tuple[str, bytes]:
+        """Make damaged file number so many: its format, and its text before it was packed."""
+        name = self.names[number % len(self.names)]
+        content = mutate(self.made[name], rng)
+        self.path.write_bytes(packed(content, rng) if number % 10 == 0 else content)
+        return name, content
+
+    def verdict(self, name: str, content: bytes, *, deep: bool) -> tuple[str, str | None]:
+        """How the reading ended, and what is wrong with that; `deep` also puts the streams on a grid."""
+        try:
+            streams = self.read(name)
+            if deep:
+                align(streams, self.suite if name == "csv" else suite_for(streams))
+            header = b"\n".join(self.made[name].split(b"\n")[: HEADER_LINES.get(name, 0)])
+            if name not in self.twins or len(streams) != 1 or not content.startswith(header):
+                return "read", None
+            return "compared", silent_change(content, self.twins[name], streams[0])
+        except pd.errors.ParserError:
+            return "read", None  # quotes that pandas cannot close: nothing to compare with
+        except Pc2daeError as error:
+            return "refused", "refused in several lines" if "\n" in str(error) else None
+        except Hang:
+            return "hang", f"hangs for {TIMEOUT_S:g} s"
+        except Exception:  # noqa: BLE001 - that is what is looked for
+            return "crash", traceback.format_exc(limit=-4)
 
 
 def main() -> int:
@@ -248,72 +290,32 @@ def main() -> int:
     arguments = parser.parse_args()
     rng = np.random.default_rng(arguments.seed)
     verdicts: Counter[str] = Counter()
-    compared = 0
-    suite = parse_suite(SUITE, where="fuzz")
-    begin, slowest = time.perf_counter(), 0.0
+    faults, slowest, begin = 0, 0.0, time.perf_counter()
 
     def alarm(_signal: int, _frame: object) -> None:
         raise Hang
 
     signal.signal(signal.SIGALRM, alarm)
     with tempfile.TemporaryDirectory() as folder:
-        made = all_samples(Path(folder) / "made") | {"csv": table().encode()}
-        path = Path(folder) / "fuzzed.csv"
-        twins: dict[str, Twin | None] = {}
-        for name, content in made.items():
-            path.write_bytes(content)
-            streams = read(path, name, suite)
-            twins[name] = (
-                None
-                if name in BINARY or len(streams) != 1
-                else find_twin(content, streams[0], PERIOD_S.get(name, np.inf))
-            )
-            twin = twins[name]
-            shown = f"{len(twin.columns)} of {len(streams[0].columns)} columns" if twin else "not compared"
-            print(f"{name}: {shown}")
-        names = sorted(made)
+        fuzzer = Fuzzer(Path(folder))
         for number in range(arguments.files):
-            name = names[number % len(names)]
-            content = mutate(made[name], rng)
-            path.write_bytes(packed(content, rng) if number % 10 == 0 else content)
+            name, content = fuzzer.damage(number, rng)
             started = time.perf_counter()
             signal.setitimer(signal.ITIMER_REAL, TIMEOUT_S)
-            fault = None
-            try:
-                streams = read(path, name, suite)
-                if number % 7 == 0:
-                    align(streams, suite if name == "csv" else suite_for(streams))
-                verdicts["read"] += 1
-                twin = twins[name]
-                header = b"\n".join(made[name].split(b"\n")[: HEADER_LINES.get(name, 0)])
-                if twin is not None and len(streams) == 1 and content.startswith(header):
-                    fault = silent_change(content, twin, streams[0])
-                    compared += 1
-            except pd.errors.ParserError:
-                pass  # quotes that pandas cannot close: nothing to compare with
-            except Pc2daeError as error:
-                verdicts["refused"] += 1
-                fault = "refused in several lines" if "\n" in str(error) else None
-            except Hang:
-                fault = "hang"
-            except Exception:  # noqa: BLE001 - that is what is looked for
-                fault = traceback.format_exc(limit=-4)
-            finally:
-                signal.setitimer(signal.ITIMER_REAL, 0)
+            what, fault = fuzzer.verdict(name, content, deep=number % 7 == 0)
+            signal.setitimer(signal.ITIMER_REAL, 0)
             slowest = max(slowest, time.perf_counter() - started)
+            verdicts[what] += 1
             if fault is not None:
-                verdicts["faults"] += 1
+                faults += 1
                 print(f"--- {name}, file {number}: {fault}", flush=True)
-                Path(f"fuzz-{arguments.seed}-{number}-{name}").write_bytes(path.read_bytes())
-                if verdicts["faults"] > 20:
-                    break
-    spent = time.perf_counter() - begin
+                Path(f"fuzz-{arguments.seed}-{number}-{name}").write_bytes(fuzzer.path.read_bytes())
+    counts = ", ".join(f"{count:,} {what}" for what, count in verdicts.most_common())
     print(
-        f"{verdicts['read'] + verdicts['refused']:,} files of {len(names)} formats in {spent:.0f} s, "
-        f"seed {arguments.seed}: {verdicts['read']:,} read ({compared:,} compared with pandas), "
-        f"{verdicts['refused']:,} refused, {verdicts['faults']} faults, slowest {slowest:.2f} s"
+        f"{verdicts.total():,} files of {len(fuzzer.names)} formats ({len(fuzzer.twins)} compared with pandas), seed "
+        f"{arguments.seed}: {counts}; {faults} faults; {time.perf_counter() - begin:.0f} s, slowest {slowest:.2f} s"
     )
-    return int(bool(verdicts["faults"]))
+    return int(faults > 0)
 
 
 if __name__ == "__main__":
