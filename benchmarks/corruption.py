@@ -1,8 +1,8 @@
-"""One flipped bit in every byte of the shipped models and cards, and a thousand truncations of each: all are refused.
+"""Bits flipped all over the shipped models and cards, and a thousand truncations of each: all are refused.
 
     python benchmarks/corruption.py
 
-Exit code 1 if any damaged file was accepted.
+One bit of every byte is flipped; of wide, which is large, in every eighth. Exit code 1 if one was accepted.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def main() -> int:
     """Print each file's count."""
     total = 0
     for name in (f"{model}.{kind}" for model in SHIPPED for kind in ("onnx", "card.json")):
-        bad, tried = accepted(name)
+        bad, tried = accepted(name, every=8 if name == "wide.onnx" else 1)
         print(f"{name:26} {bad} of {tried:,} damaged copies accepted", flush=True)
         total += bad
     return int(total > 0)

@@ -133,13 +133,13 @@ def cold_start(model: str) -> float:
 
 
 def soak(model: str, days: float, per_feed: int = 100) -> dict[str, float]:
-    """Memory after an hour of stream and at the end [MB]; the outbox is emptied as a consumer would."""
+    """Memory [MB] and open files after an hour of stream and at the end; the outbox is emptied as a consumer would."""
     engine, _ = live_engine(model, exclude=["pm", "brc"])
     rng, process = np.random.default_rng(0), psutil.Process()
     lines = [payload(engine, "f", 0, rng).partition(b'"values"')[2] for _ in range(600)]
     with tempfile.TemporaryDirectory() as folder:
         gateway = Gateway(engine, Outbox(Path(folder) / "state.db", identity=""))
-        total, begun, early = int(days * 86400), time.perf_counter(), 0.0
+        total, begun, early, files_early = int(days * 86400), time.perf_counter(), 0.0, process.num_fds()
         for first in range(0, total, per_feed):
             batch = [
                 b'{"flight": "f", "seq": %d, "time": "%s", "values"%s'
@@ -149,13 +149,14 @@ def soak(model: str, days: float, per_feed: int = 100) -> dict[str, float]:
             gateway.take(batch)
             gateway.delivered(letter.n for letter in gateway.outbox.letters(0, 10 * per_feed))
             if first <= HOUR_S < first + per_feed:
-                early = process.memory_info().rss / 1e6
+                early, files_early = process.memory_info().rss / 1e6, process.num_fds()
         seconds = time.perf_counter() - begun
-        size = (Path(folder) / "state.db").stat().st_size / 1e6
+        size, opened = (Path(folder) / "state.db").stat().st_size / 1e6, process.num_fds() - files_early
         gateway.outbox.close()
     late = process.memory_info().rss / 1e6
     return {"samples": total, "days": days, "times_real_time": total / seconds, "rss_after_1_h_mb": early,
-            "rss_end_mb": late, "grown_mb": late - early, "state_mb": size}  # fmt: skip
+            "rss_end_mb": late, "grown_mb": late - early, "state_mb": size,
+            "more_files_open": opened}  # fmt: skip
 
 
 def main() -> None:
