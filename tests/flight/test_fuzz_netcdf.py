@@ -1,4 +1,4 @@
-"""A fixed sample of `benchmarks/fuzz_netcdf.py`: damaged and edited files are refused in one line, or read as xarray does."""
+"""A fixed sample of `benchmarks/fuzz_netcdf.py`: files are refused in one line, or read as xarray reads them."""
 
 from __future__ import annotations
 
