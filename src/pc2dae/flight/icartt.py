@@ -16,7 +16,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from pc2dae.errors import FlightError, SuiteError
-from pc2dae.flight.schema import BELOW_DETECTION, SATURATED, new_flight, suite_of, timestamp
+from pc2dae.flight.schema import BELOW_DETECTION, SATURATED, add_history, new_flight, suite_of, timestamp
 from pc2dae.suite import ENVIRONMENT, MOTION, Channel, Family, Suite, canonical_units, parse_suite
 
 _LONGEST_S = 1e7  # seconds after midnight of the first day: four months, more than any flight
@@ -46,12 +46,15 @@ class Table:
     flags: dict[str, NDArray[np.int32]]  # saturated and below_detection, of the columns where either occurs
     interval_s: float  # 0 where irregular
     comments: tuple[str, ...]  # the normal comments, line by line
+    repairs: tuple[str, ...] = ()  # what was left out
 
 
 def read_table(path: Path) -> Table:
     """Read an FFI-1001 file: scale factors applied, missing values and detection flags taken out."""
     try:
-        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+        text = path.read_text(encoding="utf-8", errors="replace")
+        is_cut = not text.endswith("\n")
+        lines = text.splitlines()
         head, kind = (int(word) for word in lines[0].split(",")[:2])
         if kind != 1001:
             raise FlightError(
@@ -69,12 +72,17 @@ def read_table(path: Path) -> Table:
         if not len(scales) == len(missing) == len(variables) == count:
             raise ValueError(f"{count} variables, but {len(scales)} scale factors and {len(missing)} missing values")
         body = pd.read_csv(io.StringIO("\n".join(lines[head:])), header=None)
+        rows = lines[head:-1] if is_cut else lines[head:]
+        short = next((n for n, line in enumerate(rows, head + 1) if line and line.count(",") != count), None)
+        if short is not None:
+            raise ValueError(f"line {short:,} has not {count + 1} numbers")
         data = body.to_numpy(np.float64)
         if data.shape[1] != count + 1:
             raise ValueError(f"rows have {data.shape[1]} numbers, expected {count + 1}")
         untimed = ~(np.abs(data[:, 0]) < _LONGEST_S)
         if untimed.any():
             raise ValueError(f"the time in line {head + int(np.argmax(untimed)) + 1:,} is no second of a flight")
+        data = data[:-1] if is_cut else data  # without a line end the last number may be cut
         midnight = np.datetime64(f"{year:04d}-{month:02d}-{day:02d}", "ns")
         if len({name for name, *_ in variables}) < count:
             raise ValueError("two variables have one name")
@@ -99,6 +107,7 @@ def read_table(path: Path) -> Table:
         flags=flags,
         interval_s=interval,
         comments=comments,
+        repairs=("last line left out: it has no end",) if is_cut else (),
     )
 
 
@@ -124,7 +133,10 @@ def read_icartt(path: Path, suite: Suite | None = None) -> xr.Dataset:
         flight[name].attrs |= {"units": units[name]}
         if name not in {*suite.names, *ENVIRONMENT, *MOTION}:
             flight[name].attrs |= {"long_name": table.long_names.get(name, name)}
-    return flight.assign_attrs(attrs)
+    flight = flight.assign_attrs(attrs)
+    for line in table.repairs:
+        flight = add_history(flight, f"{path.name}: {line}")
+    return flight
 
 
 def _attributes(text: str, where: str) -> dict[str, Any]:

@@ -90,8 +90,12 @@ def dataset_bytes(dataset: xr.Dataset, **options: Any) -> bytes:
         written = path.open("rb")
     with written:
         with file:
-            dataset.dump_to_store(xr.backends.NetCDF4DataStore(file), **options)
+            dataset.dump_to_store(_store(file), **options)
         return written.read()
+
+
+def _store(file: netCDF4.Dataset) -> xr.backends.NetCDF4DataStore:
+    return xr.backends.NetCDF4DataStore(file)  # type: ignore[no-untyped-call]
 
 
 def _roomy(size: int) -> Path:
@@ -114,8 +118,7 @@ def read_netcdf(path: Path, *, foreign: Collection[str] | None = None) -> xr.Dat
     with reading(path, "netCDF"), netCDF4.Dataset(path) as file:  # opened here: xarray leaves a damaged one open
         shapes = {name: variable.shape for name, variable in file.variables.items()}
         unwanted = left_out(shapes, path, foreign if "suite" not in file.ncattrs() else None)
-        store = xr.backends.NetCDF4DataStore(file)
-        return undress(load(xr.open_dataset(store, decode_timedelta=False, drop_variables=unwanted), path))
+        return undress(load(xr.open_dataset(_store(file), decode_timedelta=False, drop_variables=unwanted), path))
 
 
 def left_out(shapes: Mapping[str, tuple[int, ...]], path: Path, wanted: Collection[str] | None) -> list[str]:

@@ -50,7 +50,19 @@ def read(file: LogFile, head: Head, *, zone: str | None, suite: Suite | None) ->
     if "longitude" in columns:
         columns["longitude"] = (columns["longitude"] + 180.0) % 360.0 - 180.0  # archives count from 0 to 360
     units = {name: units.get(name, "1") for name in columns}
-    return [Stream("icartt", "", table.time, columns, units, clock="gps", rows_read=len(table.time), source=file.name)]
+    return [
+        Stream(
+            "icartt",
+            "",
+            table.time,
+            columns,
+            units,
+            clock="gps",
+            rows_read=len(table.time),
+            repairs=table.repairs,
+            source=file.name,
+        )
+    ]
 
 
 def declared(stream: Stream) -> Declared:
