@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pc2dae.atomic import replacing, write_bytes, write_text
+from pc2dae.atomic import replacing, replacing_folder, write_bytes, write_text
 
 
 def test_what_is_written_can_be_read(tmp_path: Path) -> None:
@@ -97,3 +98,39 @@ def test_a_file_is_on_disk_before_it_is_published_and_its_folder_after(
     temporary = order[0][1]
     assert temporary.parent == tmp_path
     assert order == [("sync", temporary), ("publish", temporary), ("sync", tmp_path)]
+
+
+def test_a_folder_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
+    target = tmp_path / "a.zarr"
+    for text in ("old", "new"):
+        with replacing_folder(target) as folder:
+            (folder / "deep").mkdir(parents=True)
+            (folder / "deep" / "x").write_text(text)
+    assert (target / "deep" / "x").read_text() == "new"
+
+    def fail() -> None:
+        with replacing_folder(target) as folder:
+            folder.mkdir()
+            (folder / "half").write_text("")
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(OSError, match=r"no space left on the device: '.*a\.zarr'") as caught:
+        fail()
+    assert caught.value.errno == errno.ENOSPC
+    assert (target / "deep" / "x").read_text() == "new"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_all_of_a_folder_is_synced_before_it_is_in_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target, synced = tmp_path / "a.zarr", []
+
+    def sync(handle: int) -> None:
+        assert target.exists() == (os.fstat(handle).st_ino == tmp_path.stat().st_ino)
+        synced.append(os.fstat(handle).st_ino)
+
+    monkeypatch.setattr(os, "fsync", sync)
+    with replacing_folder(target) as folder:
+        (folder / "deep").mkdir(parents=True)
+        (folder / "deep" / "x").write_text("x")
+    everything = {p.stat().st_ino for p in (target, target / "deep", target / "deep" / "x", tmp_path)}
+    assert set(synced) == everything

@@ -12,7 +12,7 @@ from pc2dae.errors import FlightError
 from pc2dae.flight import read_flight, write_flight
 from pc2dae.flight.icartt import read_table
 from pc2dae.flight.schema import BELOW_DETECTION, MISSING, SATURATED, check_flight, new_flight
-from pc2dae.suite import load_suite
+from pc2dae.suite import Channel, Family, Suite, load_suite
 
 REAL = Path(__file__).parents[3] / "shared/data/act_america_icartt/ACTAMERICA-mrg05-c130_merge_20160805_R3.ict"
 
@@ -128,6 +128,22 @@ def test_a_strangers_uncertainty_is_no_channel(tmp_path: Path) -> None:
     path = _small(tmp_path)
     path.write_text(path.read_text().replace("LATITUDE, degs", "CO_uncertainty, ppb"))
     assert read_flight(path).attrs["suite"].count('"name":"CO') == 1
+
+
+@pytest.mark.parametrize("row", ["86399, -9999, -9999, 5", "86399, x, 5"])
+def test_a_row_with_other_cells_is_refused_in_one_line(row: str, tmp_path: Path) -> None:
+    path = _small(tmp_path)
+    path.write_text(path.read_text().replace("86399, -9999, -9999", row))
+    with pytest.raises(FlightError, match="not a whole ICARTT file") as caught:
+        read_flight(path)
+    assert "\n" not in str(caught.value)
+
+
+def test_columns_are_converted_to_the_units_of_a_given_suite(tmp_path: Path) -> None:
+    gas = Family(name="gas", channel=(Channel(name="co", units="ppm", column="CO"),))
+    flight = read_flight(_small(tmp_path), Suite(name="given", family=(gas,)))
+    np.testing.assert_allclose(flight["co"].values[0], 0.1234)
+    assert "co converted from ppb to ppm" in flight.attrs["history"]
 
 
 @pytest.mark.skipif(not REAL.exists(), reason="the real ICARTT file is not here (../shared/data)")

@@ -7,12 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import netCDF4
 import numpy as np
 import pytest
 import xarray as xr
 
 from pc2dae.errors import FlightError
-from pc2dae.flight import write_flight
+from pc2dae.flight import read_flight, write_flight
 from pc2dae.flight.netcdf import dress, read_netcdf
 from pc2dae.flight.schema import new_flight
 from pc2dae.suite import load_suite
@@ -87,3 +88,49 @@ def test_dressing_leaves_the_flight_alone() -> None:
 def test_a_file_that_is_not_there_is_not_called_broken(tmp_path: Path) -> None:
     with pytest.raises(FlightError, match=r"there is no .*absent\.nc; check the path"):
         read_netcdf(tmp_path / "absent.nc")
+
+
+def test_a_damaged_piece_is_an_error_that_names_its_variable(tmp_path: Path) -> None:
+    path = tmp_path / "f.nc"
+    write_flight(flight(track=True), path)
+    data = path.read_bytes()
+    time = (np.datetime64("2025-10-05T14:00:00", "s") + np.arange(50)).astype(np.int64).tobytes()
+    at = data.find(time)
+    assert at > 0
+    path.write_bytes(data[: at + 8] + bytes([data[at + 8] ^ 1]) + data[at + 9 :])
+    with pytest.raises(FlightError, match=r"f\.nc.*HDF error.*is the file whole\?"):
+        read_flight(path)
+
+
+def test_an_empty_heap_is_refused_before_the_library_loops_over_it(tmp_path: Path) -> None:
+    path = tmp_path / "f.nc"
+    write_flight(flight(track=True), path)
+    data = path.read_bytes()
+    at = data.find(b"GCOL") + 16
+    path.write_bytes(data[:at] + bytes(4000) + data[at + 4000 :])
+    with pytest.raises(FlightError, match=r"f\.nc is damaged at byte [\d,]+; is the file whole\?"):
+        read_flight(path)
+
+
+def test_declared_sizes_are_checked_before_anything_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "f.nc"
+    write_flight(flight(track=True), path)
+    with netCDF4.Dataset(path, "a") as file:
+        file.createDimension("huge", 10**12)
+        file.createVariable("huge", "f8", ("huge",), zlib=True)
+    with pytest.raises(FlightError, match=r"f\.nc holds 1,000,000,.* values: too many for one flight"):
+        read_flight(path)
+    with netCDF4.Dataset(path, "a") as file:
+        file.delncattr("suite")
+    suite = load_suite("black-kite")
+    assert read_flight(path, suite).sizes["time"] == 50  # a file of another origin may hold anything else
+
+
+def test_a_refused_file_is_closed(tmp_path: Path) -> None:
+    path = tmp_path / "f.nc"
+    write_flight(flight(track=True), path)
+    with netCDF4.Dataset(path, "a") as file:
+        file.variables["time"].units = "seconds since yesterday"
+    with pytest.raises(FlightError, match=r"cannot be read|is not a date"):
+        read_flight(path)
+    netCDF4.Dataset(path, "a").close()  # HDF5 locks what is open

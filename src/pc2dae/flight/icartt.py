@@ -16,7 +16,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from pc2dae.errors import FlightError, SuiteError
-from pc2dae.flight.schema import BELOW_DETECTION, SATURATED, new_flight, suite_of, timestamp
+from pc2dae.flight.schema import BELOW_DETECTION, SATURATED, add_history, new_flight, suite_of, timestamp
 from pc2dae.suite import ENVIRONMENT, MOTION, Channel, Family, Suite, canonical_units, parse_suite
 from pc2dae.suite.model import reserved_for
 
@@ -131,13 +131,15 @@ def read_icartt(path: Path, suite: Suite | None = None) -> xr.Dataset:
         values["longitude"] = (values["longitude"] + 180.0) % 360.0 - 180.0  # archives count from 0 to 360
     if ours is not None:
         flags = {n: _flags(n, values.pop(f"qc_{n}"), path.name) for n in suite.names if f"qc_{n}" in values}
-    history = "; ".join([f"read {path.name}", *table.repairs])
-    flight = new_flight(table.time, values, suite, flags=flags, flight_id=path.stem, history=history)
+    flight = new_flight(table.time, values, suite, flags=flags, flight_id=path.stem, history=f"read {path.name}")
     for name in values:
         flight[name].attrs |= {"units": units[name]}
         if name not in {*suite.names, *ENVIRONMENT, *MOTION}:
             flight[name].attrs |= {"long_name": table.long_names.get(name, name)}
-    return flight.assign_attrs(attrs)
+    flight = flight.assign_attrs(attrs)
+    for line in table.repairs:
+        flight = add_history(flight, f"{path.name}: {line}")
+    return flight
 
 
 def _attributes(text: str, where: str) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import math
 import mmap
 import os
 import shutil
@@ -89,8 +90,12 @@ def dataset_bytes(dataset: xr.Dataset, **options: Any) -> bytes:
         written = path.open("rb")
     with written:
         with file:
-            dataset.dump_to_store(xr.backends.NetCDF4DataStore(file), **options)
+            dataset.dump_to_store(_store(file), **options)
         return written.read()
+
+
+def _store(file: netCDF4.Dataset) -> xr.backends.NetCDF4DataStore:
+    return xr.backends.NetCDF4DataStore(file)  # type: ignore[no-untyped-call]
 
 
 def _roomy(size: int) -> Path:
@@ -111,8 +116,18 @@ def read_netcdf(path: Path, *, foreign: Collection[str] | None = None) -> xr.Dat
         raise FlightError(f"there is no {path}", hint="check the path")
     _check_heaps(path)
     with reading(path, "netCDF"), netCDF4.Dataset(path) as file:  # opened here: xarray leaves a damaged one open
-        store = xr.backends.NetCDF4DataStore(file)
-        return undress(load(xr.open_dataset(store, decode_timedelta=False), path, foreign))
+        shapes = {name: variable.shape for name, variable in file.variables.items()}
+        unwanted = left_out(shapes, path, foreign if "suite" not in file.ncattrs() else None)
+        return undress(load(xr.open_dataset(_store(file), decode_timedelta=False, drop_variables=unwanted), path))
+
+
+def left_out(shapes: Mapping[str, tuple[int, ...]], path: Path, wanted: Collection[str] | None) -> list[str]:
+    """The variables that are not `wanted`; an error if the others, by their shapes, are too large for memory."""
+    unwanted = [name for name in shapes if wanted is not None and name != "time" and name not in wanted]
+    numbers = sum(math.prod(shape) for name, shape in shapes.items() if name not in unwanted)
+    if numbers > _MAX_NUMBERS:
+        raise FlightError(f"{path.name} holds {numbers:,} values: too many for one flight", hint="split it")
+    return unwanted
 
 
 @contextmanager
@@ -128,13 +143,8 @@ def reading(path: Path, form: str) -> Iterator[None]:
         raise FlightError(f"{path.name} cannot be read as {form} ({_line(error)})", hint="is the file whole?") from None
 
 
-def load(opened: xr.Dataset, path: Path, foreign: Collection[str] | None) -> xr.Dataset:
-    """An opened dataset in memory, if it is not too large; an error names the variable that cannot be read."""
-    if foreign is not None and "suite" not in opened.attrs:
-        opened = opened[[name for name in opened.data_vars if name in foreign]]
-    numbers = sum(variable.size for variable in opened.variables.values())
-    if numbers > _MAX_NUMBERS:
-        raise FlightError(f"{path.name} holds {numbers:,} values: too many for one flight", hint="split it")
+def load(opened: xr.Dataset, path: Path) -> xr.Dataset:
+    """An opened dataset in memory; an error names the variable that cannot be read."""
     for name, variable in opened.variables.items():
         try:
             variable.load()

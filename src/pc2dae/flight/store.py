@@ -13,7 +13,7 @@ from pc2dae.atomic import replacing, replacing_folder, write_bytes
 from pc2dae.errors import FlightError, Pc2daeError, nearest
 from pc2dae.flight.conform import conform
 from pc2dae.flight.icartt import read_icartt, write_icartt
-from pc2dae.flight.netcdf import dress, load, netcdf_bytes, read_netcdf, reading, undress
+from pc2dae.flight.netcdf import dress, left_out, load, netcdf_bytes, read_netcdf, reading, undress
 from pc2dae.flight.plausible import check_units, mended
 from pc2dae.flight.schema import add_history, check_time, check_variable, new_flight, suite_of
 from pc2dae.flight.table import read_csv, write_csv
@@ -133,9 +133,15 @@ def put_zarr(dataset: xr.Dataset, folder: Path, *, zarr_format: Literal[2, 3]) -
 def read_zarr(source: Path, suite: Suite | None = None) -> xr.Dataset:
     """The flight in a Zarr store, or in a group's folder."""
     _need_zarr()
-    foreign = None if suite is None else _columns(suite).values()
-    with reading(source, "Zarr"), xr.open_zarr(source, chunks=None, decode_timedelta=False) as opened:
-        dataset = load(opened, source, foreign)
+    from zarr import open_group
+
+    with reading(source, "Zarr"):
+        group = open_group(source, mode="r")
+        shapes = {name: array.shape for name, array in group.arrays()}
+        wanted = _columns(suite).values() if suite is not None and "suite" not in group.attrs else None
+        unwanted = left_out(shapes, source, wanted)
+        opened = xr.open_zarr(source, chunks=None, decode_timedelta=False, drop_variables=unwanted)
+        dataset = load(opened, source)
         for variable in dataset.variables.values():
             if "flag_masks" in variable.attrs:
                 variable.attrs["flag_masks"] = np.asarray(variable.attrs["flag_masks"], dtype=variable.dtype)
