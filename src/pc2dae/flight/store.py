@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -91,7 +92,7 @@ def _described(dataset: xr.Dataset, source: Path, suite: Suite | None) -> xr.Dat
     flight = new_flight(dataset["time"].values, values, suite, flight_id=source.stem, history=f"read {source.name}")
     for name, variable in found.items():
         flight[name].attrs["units"] = variable.attrs.get("units", flight[name].attrs["units"])
-    return _plausible(conform(flight), source)
+    return _plausible(conform(flight), [name for name in found if "units" not in found[name].attrs], source)
 
 
 def _columns(suite: Suite) -> dict[str, str]:
@@ -100,15 +101,16 @@ def _columns(suite: Suite) -> dict[str, str]:
     return columns | {str(key): column for key, column in (suite.environment | suite.motion).items()}
 
 
-def _plausible(flight: xr.Dataset, source: Path) -> xr.Dataset:
-    """The flight with air in its units where a range shows that it was not; a channel in a wrong one is refused."""
-    for channel in suite_of(flight).channels:
-        check_units(channel, flight[channel.name].values, source=source.name)
-    for name in (*ENVIRONMENT, *MOTION):
-        if name in flight:
-            values, repair = mended(name, flight[name].values, source=source.name)
-            if repair is not None:
-                flight = add_history(flight.assign({name: flight[name].copy(data=values)}), repair)
+def _plausible(flight: xr.Dataset, unstated: Iterable[str], source: Path) -> xr.Dataset:
+    """The flight with what has no stated unit judged by its range: air is converted, a channel refused."""
+    suite = suite_of(flight)
+    for name in unstated:
+        if name in suite.names:
+            check_units(suite[name], flight[name].values, source=source.name)
+            continue
+        values, repair = mended(name, flight[name].values, source=source.name)
+        if repair is not None:
+            flight = add_history(flight.assign({name: flight[name].copy(data=values)}), repair)
     return flight
 
 
