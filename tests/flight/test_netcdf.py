@@ -131,6 +131,6 @@ def test_a_refused_file_is_closed(tmp_path: Path) -> None:
     write_flight(flight(track=True), path)
     with netCDF4.Dataset(path, "a") as file:
         file.variables["time"].units = "seconds since yesterday"
-    with pytest.raises(FlightError, match="cannot be read|is not a date"):
+    with pytest.raises(FlightError, match=r"cannot be read|is not a date"):
         read_flight(path)
     netCDF4.Dataset(path, "a").close()  # HDF5 locks what is open
