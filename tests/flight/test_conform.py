@@ -140,13 +140,25 @@ def test_flags_that_were_averaged_are_refused_and_whole_ones_taken() -> None:
     assert suite_of(after).rate_hz == 0.1
 
 
-def test_rows_of_the_original_file_follow_their_cells() -> None:
+def test_rows_of_the_original_file_are_kept_while_they_are_those_of_the_cells(tmp_path: Path) -> None:
     made = flight(10)
-    made["row_index"] = ("row", np.array([0, 2, 2, 7]))
-    made["row_time"] = ("row", START + np.array([0, 2000, 2400, 7000]) * MS)
-    after = conform(made.isel(time=slice(2, 8)))
-    np.testing.assert_array_equal(after["row_index"].values, [0, 0, 5])
-    np.testing.assert_array_equal(after["co"].values[after["row_index"].values], [202.0, 202.0, 207.0])
+    made["row_index"] = ("row", np.array([0, 2, 2, 9]))
+    made["row_time"] = ("row", START + np.array([0, 2000, 2400, 9000]) * MS)
+    xr.testing.assert_identical(conform(made), made)
+    for cut in (slice(1, None), slice(None, 9), [0, 1, 2, 3, 4, 5, 6, 7, 9]):
+        after = conform(made.isel(time=cut))
+        assert "row_index" not in after
+        assert "rows of the original file left out" in lines(after)
+        write_flight(made.isel(time=cut), tmp_path / "x.csv")
+        assert len((tmp_path / "x.csv").read_text().splitlines()) == 1 + made.isel(time=cut).sizes["time"]
+
+
+def test_flights_with_rows_can_be_joined() -> None:
+    made = flight(10)
+    made["row_index"] = ("row", np.arange(10))
+    made["row_time"] = ("row", made["time"].values)
+    joined = xr.concat([made.isel(time=slice(0, 4)), made.isel(time=slice(6, 10))], "time", data_vars="all")
+    np.testing.assert_array_equal(np.isnan(conform(joined)["co"].values), [False] * 4 + [True] * 2 + [False] * 4)
 
 
 def _without_units(raw: xr.Dataset) -> None:

@@ -54,11 +54,12 @@ def test_names_of_columns_are_guarded_too() -> None:
 
 def test_a_csv_of_irregular_rows_comes_back_row_by_row(tmp_path: Path) -> None:
     made = flight(6)
-    made["row_index"] = ("row", np.array([0, 2, 2, 5, 4]))
-    made["row_time"] = ("row", START + np.array([0, 2000, 2400, 5000, 4100]) * MS)
+    made["co"][2] = 0.1  # three of it make a little more than 0.3
+    made["row_index"] = ("row", np.array([0, 2, 2, 5, 4, 2]))
+    made["row_time"] = ("row", START + np.array([0, 2000, 2400, 5000, 4100, 2700]) * MS)
     write_flight(made, tmp_path / "x.csv")
     read = read_flight(tmp_path / "x.csv", SUITE)
-    assert read.sizes == {"time": 6, "row": 5}
+    assert read.sizes == {"time": 6, "row": 6}
     np.testing.assert_array_equal(np.isnan(read["co"].values), [False, True, False, True, False, False])
     write_flight(read, tmp_path / "y.csv")
     assert (tmp_path / "y.csv").read_bytes() == (tmp_path / "x.csv").read_bytes()

@@ -13,7 +13,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from pc2dae.errors import FlightError
-from pc2dae.flight.align import MAX_NUMBERS, Index, cell_means, cells_of, grid_of, without_sentinels
+from pc2dae.flight.align import MAX_NUMBERS, Index, cell_means, grid_of, without_sentinels
 from pc2dae.flight.gaps import longest_gap_s
 from pc2dae.flight.schema import (
     MISSING,
@@ -27,7 +27,7 @@ from pc2dae.flight.schema import (
     suite_of,
     units_of,
 )
-from pc2dae.flight.stream import Stream
+from pc2dae.flight.stream import Array, Stream
 from pc2dae.suite import Suite, conversion
 
 _STEADY = 0.1  # steps differ by no more than this from the usual one, …
@@ -111,9 +111,10 @@ def _in_units(flight: xr.Dataset, suite: Suite) -> xr.Dataset:
 
 def _on_grid(flight: xr.Dataset, suite: Suite) -> xr.Dataset:
     """The flight on the grid of its suite, or at its own rate where that is steady and slower."""
+    flight = without_lost_rows(flight, suite.rate_hz)
     time = flight["time"].values.astype("datetime64[ns]")
     if is_regular(time, suite.rate_hz):
-        return with_rows_inside(flight, suite.rate_hz)
+        return flight
     ordered = np.sort(time)
     step_s = _steady_step_s(ordered)
     if step_s is not None and step_s * suite.rate_hz > 1.5:
@@ -122,7 +123,7 @@ def _on_grid(flight: xr.Dataset, suite: Suite) -> xr.Dataset:
         flight = flight.assign_attrs(suite=suite.model_dump_json(exclude_defaults=True))
         flight = add_history(flight, f"{line} {suite.rate_hz:g}")
         if is_regular(time, suite.rate_hz):
-            return with_rows_inside(flight, suite.rate_hz)
+            return flight
     _check_gaps(ordered, suite.rate_hz)
     return _regridded(flight, suite)
 
@@ -179,7 +180,9 @@ def _regridded(flight: xr.Dataset, suite: Suite) -> xr.Dataset:
     lines += [f"not put on the grid, and left out: {', '.join(left_out)}"] if left_out else []
     for line in lines:
         grid = add_history(grid, line)
-    return with_rows_inside(grid, suite.rate_hz)
+    if "row_index" in grid:
+        grid["row_index"] = grid["row_index"].copy(data=cells[grid["row_index"].values])
+    return grid
 
 
 def _without_sentinels(flight: xr.Dataset, suite: Suite) -> tuple[xr.Dataset, list[str]]:
@@ -220,31 +223,36 @@ def _in_cells(name: str, variable: xr.Variable, cells: Index, count: int, reject
         sums = [np.bincount(cells, column, minlength=count).astype(values.dtype) for column in columns.T]
         return xr.Variable(dims, np.stack(sums, axis=1).reshape(count, *values.shape[1:]), variable.attrs)
     aside = rejected if rejected is not None else np.zeros(len(cells), dtype=bool)
-    means = [cell_means(cells, column, aside, count)[0] for column in columns.T]
+    means = [_means_within(cells, column, aside, count) for column in columns.T]
     kept = values.dtype if values.dtype.kind == "f" else np.dtype(np.float64)
     mean = np.stack(means, axis=1).reshape(count, *values.shape[1:]) if means else np.empty((count, *values.shape[1:]))
     return xr.Variable(dims, mean.astype(kept), variable.attrs)
 
 
-def with_rows_inside(flight: xr.Dataset, rate_hz: float) -> xr.Dataset:
-    """The flight with those rows of its original file that lie in it, each at its cell."""
-    if "row_index" not in flight:
+def _means_within(cells: Index, values: Array, aside: Mask, count: int) -> Array:
+    """Means of cells that lie between their rows: of equal ones it is the same number, to the last digit."""
+    low, high = np.full(count, np.nan), np.full(count, np.nan)
+    np.fmin.at(low, cells, values)
+    np.fmax.at(high, cells, values)
+    return np.clip(cell_means(cells, values, aside, count)[0], low, high)
+
+
+def without_lost_rows(flight: xr.Dataset, rate_hz: float) -> xr.Dataset:
+    """The flight without the rows of its original file, if they are no longer those of its cells."""
+    if "row_index" not in flight or _has_its_rows(flight, rate_hz):
         return flight
-    index, stamps = flight["row_index"], flight.get("row_time")
-    if stamps is None or index.ndim != 1 or "time" in index.dims:
-        raise FlightError("'row_index' has no 'row_time' beside it", hint="is the file whole?")
-    if any(flight[name].dims != index.dims for name in ("row_time", "row_stamp") if name in flight):
-        raise FlightError("'row_index', 'row_time' and 'row_stamp' differ in length", hint="is the file whole?")
-    if index.dtype.kind not in "iu" or stamps.dtype.kind != "M" or np.isnat(stamps.values).any():
-        raise FlightError(f"'row_index' is {index.dtype} and 'row_time' {stamps.dtype}, not numbers and dates",
-                          hint="is the file whole?")  # fmt: skip
-    time, found = flight["time"].values, stamps.values.astype("datetime64[ns]")
-    is_known = (index.values >= 0) & (index.values < len(time))
+    lost = [name for name in ("row_index", "row_time", "row_stamp") if name in flight]
+    return add_history(flight.drop_vars(lost), "rows of the original file left out: the flight was cut or changed")
+
+
+def _has_its_rows(flight: xr.Dataset, rate_hz: float) -> bool:
+    """Whether every row lies at its cell, and the last row at the last: a grid is made to end there."""
+    index, stamps, time = flight["row_index"], flight.get("row_time"), flight["time"].values
+    if index.ndim != 1 or "time" in index.dims or index.dtype.kind not in "iu" or index.size == 0:
+        return False
+    if stamps is None or any(flight[name].dims != index.dims for name in ("row_time", "row_stamp") if name in flight):
+        return False
+    if stamps.dtype.kind != "M" or index.values.min() < 0 or index.values.max() != len(time) - 1:
+        return False
     within = 2 * np.timedelta64(round(1e9 / rate_hz), "ns")
-    if is_known.all() and np.all(np.abs(found - time[index.values]) <= within):
-        return flight
-    cells = cells_of(found, time[0], rate_hz)
-    inside = (cells >= 0) & (cells < len(time))
-    kept = flight.isel({index.dims[0]: inside})
-    kept["row_index"] = (index.dims, cells[inside], index.attrs)
-    return kept
+    return bool(np.all(np.abs(stamps.values - time[index.values]) <= within))

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from pandas.api.types import is_numeric_dtype
 
 from pc2dae.errors import FlightError, nearest
-from pc2dae.flight.align import cells_of
-from pc2dae.flight.conform import conform, with_rows_inside
+from pc2dae.flight.conform import conform, without_lost_rows
 from pc2dae.flight.schema import BESIDE, add_history, new_flight, suite_of
 from pc2dae.suite import ENVIRONMENT, MOTION, Suite, load_suite, presets
 
@@ -37,7 +36,7 @@ def write_csv(flight: xr.Dataset, path: Path) -> None:
     for name in suite.names:
         names += [name, f"{name}_uncertainty", f"qc_{name}", f"{name}_raw", f"{name}_unbounded"]
     names = [name for name in (*names, *MOTION, *ENVIRONMENT) if name in flight]
-    flight = with_rows_inside(flight, suite.rate_hz)
+    flight = without_lost_rows(flight, suite.rate_hz)
     rows = flight["row_index"].values if "row_index" in flight else np.arange(flight.sizes["time"])
     table = {"time": _stamps(flight)} | {name: flight[name].values[rows] for name in names}
     guarded(pd.DataFrame(table)).to_csv(path, index=False, lineterminator="\n")
@@ -64,12 +63,10 @@ def read_csv(path: Path, suite: Suite | None = None) -> xr.Dataset:
     flight = new_flight(time, values, suite, flags=flags, flight_id=path.stem, level=level, history=f"read {path.name}")
     if is_cut:
         flight = add_history(flight, f"last line of {path.name} left out: it has no end")
-    on_grid = conform(flight, in_order=False)
-    if np.array_equal(on_grid["time"].values, time) and np.array_equal(_stamps(on_grid), stamps):
-        return on_grid
-    cells = cells_of(time, on_grid["time"].values[0], suite_of(on_grid).rate_hz)
-    rows = {"row_index": ("row", cells), "row_time": ("row", time), "row_stamp": ("row", stamps)}
-    return on_grid.assign(rows)
+    rows = {"row_index": ("row", np.arange(len(time))), "row_time": ("row", time), "row_stamp": ("row", stamps)}
+    on_grid = conform(flight.assign(rows), in_order=False)
+    is_plain = np.array_equal(on_grid["time"].values, time) and np.array_equal(_stamps(flight), stamps)
+    return on_grid.drop_vars(list(rows)) if is_plain else on_grid
 
 
 def _cells(path: Path) -> tuple[pd.DataFrame, bool]:
