@@ -246,7 +246,7 @@ def without_lost_rows(flight: xr.Dataset, rate_hz: float) -> xr.Dataset:
 
 
 def _has_its_rows(flight: xr.Dataset, rate_hz: float) -> bool:
-    """Whether every row lies at its cell, and the last row at the last: a grid is made to end there."""
+    """Whether rows lie at their cells, but for a few of a lost clock, and the last at the last, where a grid ends."""
     index, stamps, time = flight["row_index"], flight.get("row_time"), flight["time"].values
     if index.ndim != 1 or "time" in index.dims or index.dtype.kind not in "iu" or index.size == 0:
         return False
@@ -255,4 +255,4 @@ def _has_its_rows(flight: xr.Dataset, rate_hz: float) -> bool:
     if stamps.dtype.kind != "M" or index.values.min() < 0 or index.values.max() != len(time) - 1:
         return False
     within = 2 * np.timedelta64(round(1e9 / rate_hz), "ns")
-    return bool(np.all(np.abs(stamps.values - time[index.values]) <= within))
+    return bool(np.mean(np.abs(stamps.values - time[index.values]) <= within) > 0.9)
