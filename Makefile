@@ -9,7 +9,7 @@ need = if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; \
   then apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(2) >/dev/null; \
   else echo "$(1)$(2); install with: sudo apt-get install$(2)"; exit 2; fi
 
-.PHONY: weights install system demo test check lint types layers docs clean
+.PHONY: weights install system demo test check lint types layers audit docs clean
 
 install: $(BIN)/.installed
 
@@ -43,6 +43,11 @@ types: install
 layers: install
 	$(BIN)/lint-imports
 
+# Unsafe code in src, and known vulnerabilities of what is installed (skipped where no advisory service answers).
+audit: install
+	$(BIN)/bandit --quiet -r src
+	$(BIN)/python .ci/audit.py
+
 # The models lean and wide that ship, trained on the default simulated campaign; about ten minutes on one core.
 weights: install
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/weights.py
@@ -50,7 +55,7 @@ weights: install
 docs: install
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
-check: lint types layers docs test
+check: lint types layers audit docs test
 
 clean:
 	rm -rf $(VENV) demo site dist

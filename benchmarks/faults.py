@@ -92,7 +92,7 @@ class Stage:
             config = self.folder / "mosquitto.conf"
             config.write_text(
                 f"listener {self.port} 127.0.0.1\nallow_anonymous true\npersistence true\n"
-                f"persistence_location {self.folder}/\nmax_queued_messages 100000\nuser root\n"
+                f"persistence_location {self.folder}/\nmax_queued_messages 100000\nset_tcp_nodelay true\nuser root\n"
             )
             return [
                 shutil.which("mosquitto", path="/usr/sbin:/usr/bin:/usr/local/sbin") or "mosquitto",

@@ -25,12 +25,13 @@ import psutil
 
 from pc2dae.edge.engines import Engine, Stretch
 from pc2dae.edge.gateway import Gateway
+from pc2dae.edge.levels import of_flight
 from pc2dae.edge.load import live_engine
 from pc2dae.edge.outbox import Outbox
-from pc2dae.edge.stream import LONGEST_GAP_S
 
 START = datetime(2025, 10, 1, 12, tzinfo=UTC)
 BUDGET_S = 1.0
+HOUR_S = 3600
 
 
 def payload(engine: Engine, flight: str, seq: int, rng: np.random.Generator) -> bytes:
@@ -75,8 +76,9 @@ def against_torch(model: str) -> dict[str, float]:
     engine, card = live_engine(model, exclude=["pm", "brc"])
     length, rows = engine.look_back + engine.hop + engine.look_ahead, len(engine.suite.names)
     rng = np.random.default_rng(0)
-    stretch = Stretch(rng.normal(400, 30, (rows, length)), np.ones((rows, length), bool), np.full((rows, length), 9.0),
-                      np.zeros((rows, length)), np.ones((3, length)))  # fmt: skip
+    values, seen = rng.normal(400, 30, (rows, length)), np.ones((rows, length), bool)
+    levels, new = of_flight(values, seen, np.zeros(rows))
+    stretch = Stretch(values, seen, new, levels, np.ones((3, length)), slice(0, length))
     found = {"onnxruntime_ms": _best(lambda: engine.run(stretch))}
     weights = files("pc2dae.weights") / f"{model}.safetensors"
     try:
@@ -93,7 +95,7 @@ def against_torch(model: str) -> dict[str, float]:
     if model in VARIANTS and weights.is_file():
         network: Any = Adaptive(VARIANTS[model]).eval()
         network.load_state_dict(load(weights.read_bytes()))
-        inputs = [torch.ones(1, rows, length)] * 4 + [torch.zeros(1, rows, 1)]
+        inputs = [torch.ones(1, rows, length)] * 6
     elif model in PAPER:
         network = PC2DAE(PAPER[model], engine.suite, Scaler.from_dict(card["scaler"])).eval()
         inputs = [torch.ones(1, rows, 128), torch.ones(1, rows, 128), torch.ones(1, 3, 128)]
@@ -131,13 +133,13 @@ def cold_start(model: str) -> float:
 
 
 def soak(model: str, days: float, per_feed: int = 100) -> dict[str, float]:
-    """Memory after an hour of stream and at the end [MB]; the outbox is emptied as a consumer would."""
+    """Memory [MB] and open files after an hour of stream and at the end; the outbox is emptied as a consumer would."""
     engine, _ = live_engine(model, exclude=["pm", "brc"])
     rng, process = np.random.default_rng(0), psutil.Process()
     lines = [payload(engine, "f", 0, rng).partition(b'"values"')[2] for _ in range(600)]
     with tempfile.TemporaryDirectory() as folder:
         gateway = Gateway(engine, Outbox(Path(folder) / "state.db", identity=""))
-        total, begun, early = int(days * 86400), time.perf_counter(), 0.0
+        total, begun, early, files_early = int(days * 86400), time.perf_counter(), 0.0, process.num_fds()
         for first in range(0, total, per_feed):
             batch = [
                 b'{"flight": "f", "seq": %d, "time": "%s", "values"%s'
@@ -146,14 +148,15 @@ def soak(model: str, days: float, per_feed: int = 100) -> dict[str, float]:
             ]
             gateway.take(batch)
             gateway.delivered(letter.n for letter in gateway.outbox.letters(0, 10 * per_feed))
-            if first <= LONGEST_GAP_S < first + per_feed:
-                early = process.memory_info().rss / 1e6
+            if first <= HOUR_S < first + per_feed:
+                early, files_early = process.memory_info().rss / 1e6, process.num_fds()
         seconds = time.perf_counter() - begun
-        size = (Path(folder) / "state.db").stat().st_size / 1e6
+        size, opened = (Path(folder) / "state.db").stat().st_size / 1e6, process.num_fds() - files_early
         gateway.outbox.close()
     late = process.memory_info().rss / 1e6
     return {"samples": total, "days": days, "times_real_time": total / seconds, "rss_after_1_h_mb": early,
-            "rss_end_mb": late, "grown_mb": late - early, "state_mb": size}  # fmt: skip
+            "rss_end_mb": late, "grown_mb": late - early, "state_mb": size,
+            "more_files_open": opened}  # fmt: skip
 
 
 def main() -> None:

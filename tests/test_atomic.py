@@ -78,6 +78,28 @@ def test_an_error_names_the_target_and_not_the_temporary_file(tmp_path: Path) ->
     assert caught.value.filename == str(tmp_path / "file" / "flight.nc")
 
 
+def test_a_file_is_on_disk_before_it_is_published_and_its_folder_after(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order: list[tuple[str, Path]] = []
+    sync, replace = os.fsync, Path.replace
+
+    def synced(handle: int) -> None:
+        order.append(("sync", Path(os.readlink(f"/proc/self/fd/{handle}"))))
+        sync(handle)
+
+    def replaced(self: Path, target: Path) -> Path:
+        order.append(("publish", self))
+        return replace(self, target)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(Path, "replace", replaced)
+    write_text(tmp_path / "a.txt", "x")
+    temporary = order[0][1]
+    assert temporary.parent == tmp_path
+    assert order == [("sync", temporary), ("publish", temporary), ("sync", tmp_path)]
+
+
 def test_a_folder_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
     target = tmp_path / "a.zarr"
     for text in ("old", "new"):

@@ -80,6 +80,6 @@ def test_the_version_is_the_same_everywhere() -> None:
 
 def test_every_link_between_pages_leads_somewhere() -> None:
     """mkdocs checks its own pages; these are the ones it does not see."""
-    for page in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md"):
+    for page in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"):
         for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text_of(page)):
             assert target.startswith("https://") or (ROOT / target).exists(), f"{page}: {target}"

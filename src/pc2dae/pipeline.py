@@ -39,17 +39,19 @@ def open_flight(
     suite: str | Path | Suite | None = None,
     zone: str | None = None,
     calibration: str | PathLike[str] | None = None,
+    salvage: bool = False,
 ) -> xr.Dataset:
     """A flight from a file of ours (.nc, .zarr, .ict, .csv), a plain CSV, any instrument's log, or a folder of logs.
 
     A plain CSV needs a suite and keeps its rows: see `flight.align`. Logs are ingested: one clock, flags, compensation.
+    A damaged compressed log is an error; with `salvage`, the whole lines that can be unpacked are used.
     """
     from pc2dae.flight.store import read_flight
     from pc2dae.logs.sniff import is_flight
 
     if is_flight(path):
         return read_flight(path, _suite(suite))
-    return ingest([path], suite=suite, zone=zone, calibration=calibration)[0]
+    return ingest([path], suite=suite, zone=zone, calibration=calibration, salvage=salvage)[0]
 
 
 def ingest(
@@ -58,10 +60,11 @@ def ingest(
     suite: str | Path | Suite | None = None,
     zone: str | None = None,
     calibration: str | PathLike[str] | None = None,
+    salvage: bool = False,
 ) -> tuple[xr.Dataset, Intake]:
     """Recognise the logs, bring them to one clock and one grid, flag, compensate; and what was done to each file."""
     from pc2dae.compensation import compensate
-    from pc2dae.flight.align import align
+    from pc2dae.flight.align import align, repair_stamps
     from pc2dae.flight.clocks import find_clocks
     from pc2dae.flight.delay import response_delays
     from pc2dae.flight.gaps import check_gaps
@@ -71,12 +74,12 @@ def ingest(
     from pc2dae.qc import screen
 
     given = [Path(path) for path in paths]
-    book = read_logs(given, zone=zone, suite=_suite(suite))
+    book = read_logs(given, zone=zone, suite=_suite(suite), salvage=salvage)
     streams = _with_sheet(book.streams, calibration)
     payload = _suite(suite) or streams[0].notes.get("suite") or suite_for(streams)
     _check_sources(streams, payload)
     check_gaps(streams, payload.rate_hz)
-    clocks = find_clocks(streams)
+    clocks = find_clocks([repair_stamps(stream, payload.rate_hz) for stream in streams])
     aligned = [clock.corrected(stream) for clock, stream in zip(clocks, streams, strict=True)]
     flight, placed = align(aligned, payload, flight_id=given[0].stem if given[0].stem else "flight")
     flight.attrs["clock_offset_s"] = json.dumps({c.key: round(c.offset_s, 3) for c in clocks if c.found})
@@ -306,10 +309,19 @@ def _with_sheet(streams: list[Stream], calibration: str | PathLike[str] | None) 
 
 
 def _check_sources(streams: list[Stream], suite: Suite) -> None:
-    """Refuse a suite none of whose channels is in the logs."""
+    """Refuse a suite none of whose channels is in the logs, or that reads one of several instruments of a kind."""
+    from pc2dae.logs.join import ONE_OF
+
     keys = {stream.key for stream in streams}
     if "csv" in keys:
         return
+    for name, source in suite.sources.items():
+        key, _, column = source.partition(".")
+        if several := [stream for stream in streams if stream.notes.get(ONE_OF) == key]:
+            files = ", ".join(stream.source for stream in several)
+            raise LogError(f"{len(several)} instruments log as {key} ({files}), and suite '{suite.name}' reads one",
+                           hint=f'keep one, or name it in a suite: [sources] {name} = "{several[0].key}.{column}"'
+                           )  # fmt: skip
     if not any(source.partition(".")[0] in keys for name, source in suite.sources.items() if name in suite.names):
         raise LogError(f"suite '{suite.name}' names no channel of these logs ({', '.join(sorted(keys))})",
                        hint='say where channels come from: [sources] co2 = "li830.co2"')  # fmt: skip

@@ -101,3 +101,14 @@ def test_a_touched_file_has_another_stamp_and_the_same_hash(tmp_path: Path) -> N
 def test_the_hash_of_a_file_is_its_sha256(tmp_path: Path) -> None:
     (tmp_path / "f.nc").write_bytes(b"abc")  # FIPS 180-2, appendix B.1
     assert digest(tmp_path / "f.nc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+
+
+def test_links_are_followed_once_and_after_what_they_lead_to(tree: Path, tmp_path: Path, flight: xr.Dataset) -> None:
+    write_flight(flight, tmp_path / "elsewhere" / "far.nc")
+    (tree / "a_loop").symlink_to(tree)
+    (tree / "a_parent").symlink_to(tmp_path)
+    (tree / "day_0" / "again").symlink_to(tree / "day_1")
+    (tree / "day_1" / "latest.nc").symlink_to(tree / "day_0" / "flight_000.nc")
+    (tree / "more").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "elsewhere" / "back").symlink_to(tree)
+    assert names(find_sources(tree)) == ["day_0/flight_000", "day_0/flight_002", "day_1/flight_001", "more/far"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,9 +11,10 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from pc2dae.archive import work
 from pc2dae.archive.place import Archive
 from pc2dae.archive.sources import Source, digest, find_sources
-from pc2dae.archive.work import denoise_one, is_done, line_of, order_of
+from pc2dae.archive.work import denoise_one, denoise_within, is_done, line_of, order_of
 from pc2dae.flight import read_flight, write_flight
 from pc2dae.pipeline import denoise
 from pc2dae.simulate import plan_campaign, write_campaign
@@ -115,3 +117,23 @@ def test_any_error_is_one_line() -> None:
     assert line_of(MemoryError()) == "not enough memory; give each worker more with --memory"
     assert line_of(OSError(28, "No space left on device", "/x")) == "/x: No space left on device"
     assert line_of(ZeroDivisionError("a\nb")) == "ZeroDivisionError: a b"
+
+
+def test_a_flight_that_never_ends_stops_its_worker_once(tmp_path: Path, source: Source) -> None:
+    """As a worker of its own: code in C that holds the interpreter is ended, and the next worker says why."""
+    archive = Archive(tmp_path / "clean")
+    archive.prepare()
+    denoise_one(source, SAVGOL, archive)
+    pid = os.fork()
+    if pid == 0:  # the worker
+        work.denoise_one = lambda *_: re.match("(a+)+$", "a" * 60 + "b")  # takes years
+        denoise_within(0.2, source, SAVGOL, archive)
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 1
+    record = denoise_within(0.2, source, SAVGOL, archive)
+    assert record["status"] == "failed"
+    assert record["error"] == "not done after 0.00333333 min; look at the flight, or allow more with --limit-min"
+    assert archive.record(source.name) == record
+    assert not archive.output(source.name).exists()
+    archive.prepare()  # the next run tries again
+    assert denoise_within(600, source, SAVGOL, archive)["status"] == "done"

@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ from pc2dae.edge.messages import Ack, Clean, Health
 from pc2dae.edge.mqtt import Service
 from pc2dae.edge.outbox import Outbox
 from pc2dae.edge.publisher import Publisher
+from pc2dae.edge.quarantine import Quarantine
 from pc2dae.errors import Pc2daeError
 from pc2dae.flight.schema import new_flight
 from pc2dae.suite import load_suite
@@ -174,6 +175,57 @@ def test_bad_messages_are_answered_and_the_next_ones_taken(tmp_path: Path) -> No
             client.disconnect()
             client.loop_stop()
     assert any(b"1,000,000 bytes" in text for text in heard["smoke/clean/error"])
+
+
+def test_refused_samples_are_in_quarantine_before_they_are_acknowledged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two drones with one flight name; the second one's clock is wrong once, and it sends what is no sample."""
+
+    def sample(n: int, second: int) -> bytes:
+        time = f"2025-10-01T12:{second // 60:02}:{second % 60:02}Z"
+        return json.dumps({"flight": "f", "seq": n, "time": time, "values": {"co_a": float(n)}}).encode()
+
+    path = tmp_path / "q.jsonl"
+    wrong = [sample(3, 150), b"no sample"]
+    kept_at_ack: list[bool] = []  # whether all that was refused was on the disk when the broker got an answer
+    ack = paho.Client.ack
+
+    def watched(client: paho.Client, mid: int, qos: int) -> Any:
+        if box.health.refused:
+            kept_at_ack.append(box.health.refused == len(path.read_bytes().splitlines()))
+        return ack(client, mid, qos)
+
+    monkeypatch.setattr(paho.Client, "ack", watched)
+    engine, card = live_engine("lean")
+    with closing(Quarantine(path)) as quarantine, mosquitto(tmp_path, "allow_anonymous true") as port:
+        broker = Broker("127.0.0.1", port)
+        box = Gateway(engine, Outbox(None, identity=""), quarantine=quarantine)
+        service = Service(box, broker, topic_in="smoke/+/raw", topic_out="smoke/clean", card=card)
+        with thread(service.run), listening(broker, "smoke/#") as heard:
+            wait_for(lambda: "smoke/clean/status" in heard)
+            client = broker.client("")
+            broker.connect(client)
+            wait_for(client.is_connected)
+            for n in range(6):
+                client.publish("smoke/a/raw", sample(n, n), qos=1)
+                client.publish("smoke/b/raw", sample(n, 150 if n == 3 else n), qos=1)
+            client.publish("smoke/b/raw", wrong[1], qos=1)
+            for drone in "ab":
+                wait_for(lambda topic=f"smoke/{drone}/raw/ack/f": b'"seq":5' in heard.get(topic, [b""])[-1])
+            wait_for(lambda: len(path.read_bytes().splitlines()) == 2)
+            wait_for(lambda: kept_at_ack)
+            client.disconnect()
+            client.loop_stop()
+    found = [json.loads(line) for line in path.read_bytes().splitlines()]
+    assert sorted(f["payload"].encode() for f in found) == sorted(wrong)
+    assert {f["topic"] for f in found} == {"smoke/b/raw"}
+    assert kept_at_ack
+    assert all(kept_at_ack)
+    assert (box.health.samples, box.health.refused, box.health.duplicates) == (12, 2, 0)
+    assert set(box.open) == {"f", "f.smoke-b-raw"}
+    assert box.health.quarantined == 2
+    assert Health.model_validate_json(heard["smoke/clean/health"][-1]).quarantine == str(path)
 
 
 def test_a_consumer_that_was_away_gets_what_it_missed_once(tmp_path: Path) -> None:

@@ -102,17 +102,35 @@ def test_a_cut_file_is_refused(tmp_path: Path) -> None:
         read_flight(path)
 
 
-def test_a_last_line_without_an_end_is_left_out(tmp_path: Path) -> None:
+def test_a_file_cut_in_its_last_line_has_no_other_number(tmp_path: Path) -> None:
+    """-8888 (below detection) cut to -888 would be -88.8 ppb."""
     path = _small(tmp_path)
     whole = path.read_text()
-    for cut in (1, 4, 8, 12):
-        path.write_text(whole[:-cut])
+    expected = read_table(path)
+    for size in range(len(whole) - 15, len(whole)):
+        path.write_text(whole[:size])
         table = read_table(path)
-        np.testing.assert_array_equal(table.columns["LATITUDE"], [10, np.nan, 10.5])
-        assert table.repairs == ("last line left out: it has no end",)
+        rows = 3
+        for name, values in table.columns.items():
+            np.testing.assert_array_equal(values, expected.columns[name][:rows])
+        assert bool(table.repairs) == (whole[size - 1] != "\n")
+    assert "last line, which is cut, left out (line 28)" in read_flight(path).attrs["history"]
 
 
-@pytest.mark.parametrize("row", ["86399, -9999", "86399, -9999, -9999, 5", "86399, x, 5"])
+def test_a_short_row_is_refused_with_its_line(tmp_path: Path) -> None:
+    path = _small(tmp_path)
+    path.write_text(path.read_text().replace("86399, -9999, -9999", "86399, -9999"))
+    with pytest.raises(FlightError, match="line 26 has 2 numbers, expected 3"):
+        read_table(path)
+
+
+def test_a_strangers_uncertainty_is_no_channel(tmp_path: Path) -> None:
+    path = _small(tmp_path)
+    path.write_text(path.read_text().replace("LATITUDE, degs", "CO_uncertainty, ppb"))
+    assert read_flight(path).attrs["suite"].count('"name":"CO') == 1
+
+
+@pytest.mark.parametrize("row", ["86399, -9999, -9999, 5", "86399, x, 5"])
 def test_a_row_with_other_cells_is_refused_in_one_line(row: str, tmp_path: Path) -> None:
     path = _small(tmp_path)
     path.write_text(path.read_text().replace("86399, -9999, -9999", row))
@@ -144,6 +162,13 @@ def test_nasas_own_file() -> None:
 
 def test_a_row_without_a_time_is_refused_with_its_line(tmp_path: Path) -> None:
     *head, row = SMALL.splitlines()
-    (tmp_path / "x.ict").write_text("\n".join([*head, "nan," + row.split(",", 1)[1]]))
+    (tmp_path / "x.ict").write_text("\n".join([*head, "nan," + row.split(",", 1)[1], ""]))
     with pytest.raises(FlightError, match=f"the time in line {len(head) + 1} is no second of a flight"):
         read_table(tmp_path / "x.ict")
+
+
+def test_a_year_that_no_flight_has_is_refused(tmp_path):
+    """A clock in nanoseconds holds 1678 to 2262 and wraps around beyond: 9024 was read as 2009."""
+    (tmp_path / "far.ict").write_text(SMALL.replace("2016, 08", "9024, 08"))
+    with pytest.raises(FlightError, match="the year 9024 in line 7"):
+        read_table(tmp_path / "far.ict")

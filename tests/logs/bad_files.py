@@ -26,6 +26,8 @@ EXTRA = {
     "T": '[environment]\nair_temperature = "T"\n',
     "RH": '[environment]\nrelative_humidity = "RH"\n',
     "P": '[environment]\nair_pressure = "P"\n',
+    "F": '[environment]\nair_temperature = "T [°F]"\n',
+    "Hg": '[environment]\nair_pressure = "P_inHg"\n',
     "position": '[motion]\nlatitude = "lat"\nlongitude = "lon"\n',
 }
 HEADER = "time,co,co2"
@@ -76,8 +78,10 @@ CATALOGUE = [
     Bad("header only", HEADER + "\n", refused="no row"),
     Bad("one row", table(ROWS[:1]), rows=1),
     Bad("gzip", gzip.compress(table().encode())),
-    Bad("truncated gzip", gzip.compress(table().encode())[:-60], listed="cut or damaged", rows=-1),
-    Bad("gzip cut in its head", gzip.compress(table().encode())[:12], refused="unpack"),
+    Bad("truncated gzip", gzip.compress(table().encode())[:-60], refused="cut short"),
+    Bad("gzip cut in its head", gzip.compress(table().encode())[:12], refused="cut short"),
+    Bad("gzip with a wrong checksum", gzip.compress(table().encode())[:-8] + bytes(8), refused="checksum"),
+    Bad("one enormous line", gzip.compress(table().encode() + b"1," * 1_000_000), refused="line 92: longer than"),
     Bad("zip", zipped(table()), suffix=".zip"),
     Bad("truncated zip", zipped(table())[:-30], refused="zip is cut", suffix=".zip"),
     Bad("zero bytes within", table(replaced(40, ROWS[40][:10] + "\0\0" + ROWS[40][12:])), listed="zero bytes", rows=89),
@@ -93,7 +97,7 @@ CATALOGUE = [
         "mixed line ends",
         table(ROWS[:30], end="\r\n") + "\n".join(ROWS[30:60]) + "\r" + "\r\n".join(ROWS[60:]) + "\r\n",
     ),
-    Bad("no line end", table()[:-1]),
+    Bad("no line end", table()[:-1], listed="may be cut"),
     Bad(
         "semicolons and decimal commas",
         table([r.replace(",", ";").replace(".", ",") for r in ROWS], "time;co;co2"),
@@ -156,6 +160,55 @@ CATALOGUE = [
     Bad("pascal", with_column("P", ["97534"] * 90), listed="taken as Pa", extra="P"),
     Bad("fractions of humidity", with_column("RH", ["0.42"] * 90), listed="fraction", extra="RH"),
     Bad("impossible humidity", with_column("RH", ["143"] * 90), refused="humidity of 143", extra="RH"),
+    Bad("fahrenheit by its name", with_column("T [°F]", ["75.2"] * 90), listed="degF: converted to degC", extra="F"),
+    Bad(
+        "fahrenheit by its range", with_column("T", ["75.2"] * 90), refused="around 75 degC is not possible", extra="T"
+    ),
+    Bad("inches of mercury by name", with_column("P_inHg", ["29.0"] * 90), listed="inHg: converted to hPa", extra="Hg"),
+    Bad("inches of mercury by range", with_column("P", ["29.0"] * 90), refused="may be in inHg or kPa", extra="P"),
+    Bad(
+        "CO in ppm", table([f"{r[:20]},{0.15 + i % 9 / 100:.2f},410.5" for i, r in enumerate(ROWS)]), refused="fit ppm"
+    ),
+    Bad("CO2 in %", table([r.rsplit(",", 1)[0] + ",0.0412" for r in ROWS]), refused="would fit %"),
+    Bad(
+        "positions 0/0",
+        table([f"{r},{'0,0' if i < 5 else '39.08,-96.56'}" for i, r in enumerate(ROWS)], f"{HEADER},lat,lon"),
+        listed="5 positions of 0/0 (no GPS fix) taken as missing",
+        extra="position",
+    ),
+    Bad(
+        "one latitude of 95",
+        table([f"{r},{95 if i == 5 else 39.08},-66.56" for i, r in enumerate(ROWS)], f"{HEADER},lat,lon"),
+        listed="1 positions that are not on Earth (first: latitude 95, longitude -66.56) taken as missing",
+        extra="position",
+    ),
+    Bad(
+        "latitude of 95",
+        table([f"{r},95,-96.56" for r in ROWS], f"{HEADER},lat,lon"),
+        refused="no position is on Earth (latitude 95, longitude -96.56)",
+        extra="position",
+    ),
+    Bad(
+        "lost sign",
+        table([f"{r},39.08,{96.56 if i == 5 else -96.56}" for i, r in enumerate(ROWS)], f"{HEADER},lat,lon"),
+        listed="1 positions with the other sign of longitude (96.56 among -96.56) taken as missing",
+        extra="position",
+    ),
+    Bad(
+        "clock set back",
+        table([*ROWS[:40], *(f"{a[:20]}{b[20:]}" for a, b in zip(ROWS[30:80], ROWS[40:], strict=True))]),
+        listed="the clock was set back by 10 s in row 41",
+    ),
+    Bad(
+        "12-hour clock",
+        table([f"2024-04-10T{12 if i < 45 else 1:02d}:{(i + 15) % 60:02d}:00{r[20:]}" for i, r in enumerate(ROWS)]),
+        refused="the clock goes from 12:59:00 back to 01:00:00",
+    ),
+    Bad(
+        "commas that may be thousands",
+        table([f'{r[:20]},"150,629","410,500"' for r in ROWS]),
+        refused="150.629 or 150629",
+    ),
     Bad("CO2 in ppb", table([r.rsplit(",", 1)[0] + ",412345.6" for r in ROWS]), refused="would fit ppb"),
     Bad("binary", bytes(range(256)) * 20, refused="no "),
     Bad("a picture", b"\x89PNG\r\n\x1a\n" + bytes(500), refused="no "),

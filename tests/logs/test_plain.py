@@ -123,13 +123,30 @@ def test_real_flights_keep_every_row(name, tmp_path):
     np.testing.assert_array_equal(out["co2"], given["CO2_ppm"])
 
 
-def test_a_column_named_for_another_unit_is_told(tmp_path):
+def test_a_column_named_for_another_unit_is_converted(tmp_path):
     pd.DataFrame({"time": ["2024-04-10T13:48:00Z"], "CO_ppm": [0.1], "NO [ppb]": [2.0]}).to_csv(
         tmp_path / "in.csv", index=False
     )
-    intake = ingest([tmp_path / "in.csv"], suite=suite(tmp_path, ["CO_ppm", "NO [ppb]"]))[1]
-    assert intake.sources[0].repairs == ("column 'CO_ppm', named ppm, is read as ppb as the suite says",)
+    flight, intake = ingest([tmp_path / "in.csv"], suite=suite(tmp_path, ["CO_ppm", "NO [ppb]"]))
+    assert (flight["c_CO_ppm"].values, flight["c_NO__ppb_"].values) == (100.0, 2.0)
+    assert intake.sources[0].repairs == ("column 'CO_ppm' is in ppm: converted to ppb",)
     assert json.loads(json.dumps(intake.as_dict(), allow_nan=False))["sources"][0]["rate_hz"] is None  # of one row
+
+
+def test_sentinels_are_taken_out_before_a_conversion(tmp_path):
+    rows = "".join(f"2024-04-10T13:48:{i:02d}Z,{-9999 if i == 7 else 0.1 + 0.01 * i:.2f}\n" for i in range(40))
+    (tmp_path / "in.csv").write_text("time,CO (ppm)\n" + rows)
+    flight, intake = ingest([tmp_path / "in.csv"], suite=suite(tmp_path, ["CO (ppm)"]))
+    assert np.flatnonzero(np.isnan(flight["c_CO__ppm_"].values)).tolist() == [7]
+    assert "c_CO__ppm_: 1 sample of -9999 taken as missing (sentinel)" in intake.sources[0].repairs
+
+
+def test_a_column_in_a_unit_that_needs_a_molar_mass_is_refused(tmp_path):
+    (tmp_path / "in.csv").write_text("time,CO (ug/m3)\n2024-04-10T13:48:00Z,200\n")
+    with pytest.raises(
+        LogError, match=r"in.csv: column 'CO \(ug/m3\)' is in ug m-3, but 'c_CO__ug_m3_' in ppb; correct"
+    ):
+        ingest([tmp_path / "in.csv"], suite=suite(tmp_path, ["CO (ug/m3)"]))
 
 
 @pytest.mark.parametrize(

@@ -187,3 +187,15 @@ def test_a_broken_sheet_is_refused(tmp_path):
     )
     with pytest.raises(LogError, match="we_sensitivity_mv_ppb"):
         read_logs([tmp_path])
+
+
+def test_rows_before_the_header_are_left_out_and_listed(tmp_path):
+    """As a file whose lines were sorted has it; a preamble of another shape is none of them."""
+    lines = texts()["licor"].decode().splitlines(keepends=True)
+    (tmp_path / "sorted").write_text("".join([lines[0], *lines[2:5], lines[1], *lines[5:]]))
+    (found,) = read_logs([tmp_path / "sorted"], zone=ZONE).streams
+    assert len(found.time) == len(lines) - 5
+    assert found.repairs == ("3 rows before the line with the column names left out",)
+    (tmp_path / "intact").write_text("".join(lines))
+    (found,) = read_logs([tmp_path / "intact"], zone=ZONE).streams
+    assert found.repairs == ()

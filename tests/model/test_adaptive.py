@@ -128,6 +128,24 @@ def test_any_input_gives_values_in_the_range_of_the_samples(values, noise, lag1,
 
 
 @pytest.mark.parametrize("config", VARIANTS)
+@pytest.mark.parametrize("gain", [1.0, 1e10, 1e30, 3e38])
+def test_any_finite_weights_and_facts_give_finite_values(config: str, gain: float) -> None:
+    """Also where float32 overflows inside, the noise is far below the bound or channels belong to no group."""
+    net = network(VARIANTS[config])
+    with torch.no_grad():
+        for parameter in net.parameters():
+            parameter.copy_((torch.randn_like(parameter) * gain).clamp(-3.4e38, 3.4e38))
+    values = torch.randn(1, 3, 64) * torch.tensor([1.0, 1e-20, 1e29])[:, None]
+    ones = torch.ones_like(values)
+    for noise, bound, group in ((1.0, 0.0, 1.0), (1e-22, 1e6, 1.0), (1e-29, -1e29, torch.nan)):
+        with torch.no_grad():
+            outputs = Deployed(net)(values, ones, noise * ones, 0 * ones, bound * ones, group * ones)
+        assert all(torch.isfinite(output).all() for output in outputs)
+        assert (outputs[0] >= bound).all()
+        assert (outputs[2] > 0).all()
+
+
+@pytest.mark.parametrize("config", VARIANTS)
 def test_a_noise_level_that_changes_does_not_change_what_was_measured(config: str) -> None:
     """Averages are formed in physical units: a constant stays, whatever the noise level does."""
     values = torch.full((1, 1, 300), 420.0)

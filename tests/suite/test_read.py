@@ -132,7 +132,8 @@ def test_the_defaults_are_the_documented_ones() -> None:
         (
             'name = "co"',
             'name = "latitude"',
-            "channel name 'latitude' is reserved for environment and motion; rename the channel",
+            "channel name 'latitude' is reserved for time, rows, environment and motion; rename the channel;"
+            " `column` may stay as it is",
         ),
         ("[[family]]", "rate_hz = 0\n[[family]]", "key 'rate_hz': input should be greater than 0, not 0"),
         ("[[family]]", "missing = -9999\n[[family]]", "key 'missing': must be a list, not -9999"),
@@ -180,6 +181,37 @@ def test_a_mistake_further_down_is_one_line_too(more: str, line: str) -> None:
     assert line in str(caught.value)
     assert str(caught.value).startswith("kolibri.toml")
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "use"),
+    [
+        ("co_raw", "a channel's values before denoising"),
+        ("co_unbounded", "a channel's estimate without its lower bound"),
+        ("co_uncertainty", "a channel's uncertainty"),
+        ("co_random_uncertainty", "a channel's random uncertainty"),
+        ("co_systematic_uncertainty", "a channel's systematic uncertainty"),
+        ("co_response", "a channel's noise-free reading"),
+        ("co_instant", "a channel's true value at an instant"),
+        ("co_uncalibrated", "a channel's values before calibration"),
+        ("ma200_samples", "the number of an instrument's rows"),
+        ("qc_co", "a channel's flags"),
+        *((name, "time, rows, environment and motion") for name in ("time", "row", "row_time", "row_index")),
+        *((name, "time, rows, environment and motion") for name in ("row_stamp", "air_pressure", "ground_speed")),
+    ],
+)
+def test_no_channel_takes_the_name_of_another_variable(name: str, use: str) -> None:
+    with pytest.raises(SuiteError) as caught:
+        parse_suite(SMALL.replace('"co"', f'"{name}"'), where="kolibri.toml")
+    assert str(caught.value) == (
+        f"kolibri.toml: channel name '{name}' is reserved for {use}; rename the channel; `column` may stay as it is"
+    )
+
+
+def test_a_12_hour_format_needs_am_and_pm() -> None:
+    with pytest.raises(SuiteError, match=r"'%I:%M' reads a 12-hour clock without AM and PM.*; write %H"):
+        parse_suite(f'{SMALL}[time]\nformat = "%I:%M"', where="kolibri.toml")
+    assert parse_suite(f'{SMALL}[time]\nformat = "%I:%M %p"', where="kolibri.toml").time.format == "%I:%M %p"
 
 
 def test_the_paper_payload_ships() -> None:

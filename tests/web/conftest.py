@@ -33,7 +33,8 @@ LAPTOP = {"viewport": {"width": 1440, "height": 900}, "color_scheme": "light"}
 @contextmanager
 def _serving(data: Path, port: int = 0) -> Iterator[str]:
     command = [sys.executable, "-c", "from pc2dae.cli import main; main()", "serve", "--port", str(port)]
-    process = subprocess.Popen([*command, "--data", str(data)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    command += ["--data", str(data), "--allow-any-broker"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     assert process.stdout is not None
     try:
         found = re.search(rb"http://[^\s/]+", process.stdout.readline())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import sys
 import threading
 import time
@@ -124,9 +125,23 @@ def test_estimates_of_a_gateway_elsewhere_are_counted(
     assert counters == {"estimates": 3, "duplicates": 1, "lost": 2}
 
 
-@pytest.mark.parametrize("broker", ["10.0.0.9:1883", "evil.example"])
-def test_others_may_not_choose_the_broker(broker: str, tmp_path: Path) -> None:
-    with grounded(tmp_path, host="0.0.0.0", token="long enough") as ground:
-        headers = {"authorization": "Bearer long enough"}
-        answer = ground.client.post("/api/live", json={"broker": broker}, headers=headers)
-        assert answer.status_code == 403
+@pytest.mark.parametrize("settings", [{}, {"host": "0.0.0.0", "token": "long enough"}], ids=["here", "others"])
+def test_the_page_cannot_tell_open_ports_from_closed_ones(settings: dict[str, Any], tmp_path: Path) -> None:
+    with grounded(tmp_path, **settings) as ground, socket.socket() as opened, socket.socket() as closed:
+        opened.bind(("127.0.0.1", 0))
+        opened.listen()
+        closed.bind(("127.0.0.1", 0))
+        answers = []
+        for broker in (
+            "10.0.0.9:1883",
+            "broker.example",
+            *(f"127.0.0.1:{s.getsockname()[1]}" for s in (opened, closed)),
+        ):
+            headers = {"authorization": "Bearer long enough"}
+            answers.append(ground.client.post("/api/live", json={"broker": broker}, headers=headers))
+        opened.setblocking(False)
+        with pytest.raises(BlockingIOError):  # nobody connected
+            opened.accept()
+    assert {answer.status_code for answer in answers} == {403}
+    assert len({answer.text for answer in answers}) == 1
+    assert answers[0].json()["error"] == "only brokers named when the server was started may be used"

@@ -34,3 +34,11 @@ def test_a_port_that_is_taken_is_one_line(tmp_path: Path) -> None:
         other.listen()
         with pytest.raises(Pc2daeError, match=r"cannot be used .*; choose another --port"):
             open_socket(Settings(data=tmp_path, port=other.getsockname()[1]))
+
+
+def test_brokers_that_the_page_may_name(tmp_path: Path) -> None:
+    named = Settings(data=tmp_path, broker="localhost:1883", more_brokers=("Kite.example:8883",))
+    allowed = ["localhost", "127.0.0.1:1883", "localhost:1883", "kite.example:8883"]
+    refused = ["localhost:1884", "127.0.0.1:22", "kite.example", "10.0.0.1:1883"]
+    assert [named.allows(b) for b in allowed + refused] == [True] * 4 + [False] * 4
+    assert Settings(data=tmp_path, any_broker=True).allows("10.0.0.1:22")

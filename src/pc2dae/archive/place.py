@@ -55,6 +55,11 @@ class Archive:
         """Groups in the making."""
         return self.papers / ".making"
 
+    @property
+    def attempts(self) -> Path:
+        """A file for every flight in work, which the time limit writes to."""
+        return self.papers / ".attempts"
+
     def output(self, name: str) -> Path:
         """The clean flight's file, or its group's folder."""
         return self.root / name if self.is_store else self.root / f"{name}.nc"
@@ -104,6 +109,7 @@ class Archive:
         if self.is_store:
             make_store(self.root)
         shutil.rmtree(self.scratch, ignore_errors=True)
+        shutil.rmtree(self.attempts, ignore_errors=True)
         for path in self.leftovers():
             path.unlink(missing_ok=True)
 

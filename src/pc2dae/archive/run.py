@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 from pc2dae.archive.cluster import each
 from pc2dae.archive.place import Archive, Record
 from pc2dae.archive.sources import Source, find_sources
-from pc2dae.archive.work import Order, denoise_one, failed, is_done, line_of
+from pc2dae.archive.work import Order, denoise_within, failed, is_done, line_of
 from pc2dae.atomic import write_text
+from pc2dae.errors import Pc2daeError
 from pc2dae.suite import parse_suite
 
 if TYPE_CHECKING:
@@ -25,16 +26,22 @@ def pending(root: Path, archive: Archive, order: Order) -> tuple[list[Source], l
     """The flights under `root` that are to be done, and all of them."""
     suite = None if order.suite is None else parse_suite(order.suite, where="the suite")
     sources = find_sources(root.resolve(), suite=suite, leave_out=archive.root)
+    for source in sources:
+        if archive.output(source.name).resolve() == source.place.resolve():
+            raise Pc2daeError(f"{source.place} is the input: what was measured would be lost",
+                              hint="name another folder for the archive")  # fmt: skip
     papers = json.dumps({"source": str(root.resolve()), "order": order.key, "suite": order.suite})
     write_text(archive.papers / ORDER, papers + "\n")
     return [source for source in sources if not is_done(source, order, archive)], sources
 
 
-def denoise_all(todo: Sequence[Source], archive: Archive, order: Order, client: Client) -> Iterator[Record]:
-    """Denoise every flight on the cluster, giving its record as it is done."""
+def denoise_all(
+    todo: Sequence[Source], archive: Archive, order: Order, client: Client, *, limit_s: float = 600.0
+) -> Iterator[Record]:
+    """Denoise every flight on the cluster, giving its record as it is done; one that takes longer has failed."""
     known, epoch = {source.name: source for source in todo}, os.environ.get("SOURCE_DATE_EPOCH")
-    jobs = ((source.name, (source, order, archive, epoch)) for source in todo)
-    for name, answer in each(client, denoise_one, jobs):
+    jobs = ((source.name, (limit_s, source, order, archive, epoch)) for source in todo)
+    for name, answer in each(client, denoise_within, jobs):
         if isinstance(answer, BaseException):
             answer = failed(known[name], order, _lost(answer))
             archive.mark(answer)

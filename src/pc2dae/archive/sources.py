@@ -14,7 +14,7 @@ import xarray as xr
 
 from pc2dae.errors import FlightError, Pc2daeError
 from pc2dae.logs import plain
-from pc2dae.logs.files import LogFile, head_lines
+from pc2dae.logs.files import LogFile, head_lines, is_store
 from pc2dae.logs.reader import Head
 from pc2dae.logs.sniff import READERS, is_flight
 from pc2dae.suite import Suite
@@ -44,12 +44,15 @@ def find_sources(root: Path, *, suite: Suite | None = None, leave_out: Path | No
     """The flights under `root` by name: log folders, netCDF, ICARTT and plain CSV files, Zarr stores.
 
     A folder with a file that an instrument reader knows is one flight, with all that lies in it. A CSV stands alone
-    if it is a flight of ours or fits the suite.
+    if it is a flight of ours or fits the suite. Links are followed last, and nothing is visited twice.
     """
     if not root.exists():
         raise FlightError(f"there is no {root}", hint="check the path")
-    away = None if leave_out is None else leave_out.resolve()
-    found = sorted(_flights(root, root, suite, away), key=lambda source: source.name)
+    seen = set() if leave_out is None else {os.path.realpath(leave_out)}
+    found, links = list[Source](), [root]
+    for place in links:  # grows while flights are found
+        found += _flights(place, root, suite, seen, links)
+    found.sort(key=lambda source: source.name)
     if not found:
         raise FlightError(f"no flight in {root}", hint="expected folders of logs, .nc, .csv, .ict or a .zarr store")
     for first, second in pairwise(found):
@@ -59,10 +62,13 @@ def find_sources(root: Path, *, suite: Suite | None = None, leave_out: Path | No
     return found
 
 
-def _flights(place: Path, root: Path, suite: Suite | None, away: Path | None) -> Iterator[Source]:
-    if away is not None and place.resolve() == away:
+def _flights(place: Path, root: Path, suite: Suite | None, seen: set[str], links: list[Path]) -> Iterator[Source]:
+    """The flights of a file or folder that is not `seen` yet; what links in it lead to is left to the end."""
+    real = os.path.realpath(place)
+    if real in seen:
         return
-    if place.is_file() or _is_store(place):
+    seen.add(real)
+    if place.is_file() or is_store(place):
         yield from _of_store(place, root) if place.is_dir() else [Source(_name(place, root), place)]
         return
     inside = sorted(p for p in place.iterdir() if not p.name.startswith("."))
@@ -77,10 +83,11 @@ def _flights(place: Path, root: Path, suite: Suite | None, away: Path | None) ->
     if logs and not alone and (not folders or any(map(_is_log, logs))):  # nothing in it may be readable: to be said
         yield Source(_name(place, root), place)
         return
-    for path in alone:
-        yield Source(_name(path, root), path)
-    for folder in folders:
-        yield from _flights(folder, root, suite, away)
+    for path in (*alone, *folders):
+        if not path.is_symlink():
+            yield from _flights(path, root, suite, seen, links)
+        elif not Path(os.path.realpath(root)).is_relative_to(os.path.realpath(path)):  # else a loop
+            links.append(path)
 
 
 def _name(place: Path, root: Path) -> str:
@@ -88,10 +95,6 @@ def _name(place: Path, root: Path) -> str:
     if place.is_file() and place.name.lower().endswith(".csv.gz"):
         inside = inside.with_suffix("")
     return str(inside.with_suffix("") if place.is_file() or place.suffix == ".zarr" else inside)
-
-
-def _is_store(place: Path) -> bool:
-    return (place / "zarr.json").is_file() or (place / ".zgroup").is_file()
 
 
 def _of_store(store: Path, root: Path) -> Iterator[Source]:
@@ -173,6 +176,6 @@ def open_source(source: Source, *, suite: Suite | None = None, zone: str | None 
     from pc2dae.flight.store import read_zarr
     from pc2dae.pipeline import open_flight
 
-    if source.group is not None or _is_store(source.path):
+    if source.group is not None or is_store(source.path):
         return read_zarr(source.place, suite)
     return open_flight(source.path, suite=suite, zone=zone)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from distributed import Client
 
 SCORES = "scores.parquet"  # in a trial's folder: written last, so the trial is done
+FLIGHTS = "flights"  # in the folder of a validation: what its models learn from
 KEYS = ["variant", "seed", "fold", "flight"]
 
 
@@ -81,7 +82,7 @@ def ready_one(source: Source, out: Path, suite: str | None, zone: str | None) ->
     """A flight with flags and compensated channels in a file of its own; a changed source gets another file."""
     from pc2dae.pipeline import prepare
 
-    target = out / "flights" / f"{source.name}.{stamp(source)}.nc"
+    target = out / FLIGHTS / f"{source.name}.{stamp(source)}.nc"
     if not target.exists():
         payload = None if suite is None else parse_suite(suite, where="the suite")
         write_flight(prepare(open_source(source, suite=payload, zone=zone)), target)

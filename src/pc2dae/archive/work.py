@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import time
 from collections.abc import Iterator
@@ -84,6 +85,28 @@ def denoise_one(source: Source, order: Order, archive: Archive, epoch: str | Non
         archive.remove(source.name)
     archive.mark(record)
     return record
+
+
+def denoise_within(limit_s: float, source: Source, order: Order, archive: Archive, epoch: str | None = None) -> Record:
+    """`denoise_one`, but after `limit_s` seconds this process ends: nothing else stops code that is stuck in C.
+
+    The cluster then gives the flight to another worker, which sees what the limit has written and marks it as failed.
+    """
+    attempt = archive.attempts / f"{source.name}.txt"
+    if attempt.exists() and attempt.stat().st_size:
+        line = f"not done after {limit_s / 60:g} min; look at the flight, or allow more with --limit-min"
+        record = failed(source, order, line, seconds=limit_s)
+        archive.remove(source.name)
+        archive.mark(record)
+        return record
+    attempt.parent.mkdir(parents=True, exist_ok=True)
+    with attempt.open("w") as file:
+        faulthandler.dump_traceback_later(limit_s, exit=True, file=file)
+        try:
+            return denoise_one(source, order, archive, epoch)
+        finally:
+            faulthandler.cancel_dump_traceback_later()
+            attempt.unlink()
 
 
 def failed(source: Source, order: Order, line: str, *, seconds: float = 0.0) -> Record:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from pc2dae.cli.app import app
+from pc2dae.cli.output import FORCE, check_folder, check_output
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,6 +40,8 @@ def denoise(
     zone: str | None = typer.Option(None, help='Time zone of stamps that carry none: "UTC", "-05:00".'),
     memory: str = MEMORY,
     dashboard: bool = DASHBOARD,
+    limit_min: float = typer.Option(10.0, min=0.001, help="Longest time for one flight [min]; then it has failed."),
+    force: bool = FORCE,
 ) -> None:
     """Denoise every flight under SRC into DST; run again, it does only what is missing or has changed.
 
@@ -53,6 +56,8 @@ def denoise(
 
     order = order_of(model, suite=None if suite is None else load_suite(suite), zone=zone)
     place = Archive(target.resolve())
+    if not place.markers.exists():
+        check_folder(place.root, force=force)
     with place.locked():
         place.prepare()
         todo, sources = pending(source, place, order)
@@ -64,7 +69,7 @@ def denoise(
                     connected(workers=workers, scheduler=scheduler, memory=memory, dashboard=dashboard) as client,
                 ):
                     progress.update(task, description="denoising flights")
-                    for record in denoise_all(todo, place, order, client):
+                    for record in denoise_all(todo, place, order, client, limit_s=60 * limit_min):
                         progress.advance(task)
                         if record["status"] == FAILED:
                             failures += 1
@@ -147,6 +152,7 @@ def verify(
 def summary(
     target: Path = typer.Argument(..., metavar="DST", help="An archive."),
     out: Path = typer.Option(Path("summary.html"), "-o", "--out", help="The page."),
+    force: bool = FORCE,
 ) -> None:
     """Make one page of a whole campaign: coverage calendar, distributions, worst flights, ratios and efficiency.
 
@@ -156,6 +162,7 @@ def summary(
     from pc2dae.archive.place import open_archive
     from pc2dae.report.campaign_page import write_campaign_page
 
+    check_output(out, force=force)
     write_campaign_page(write_index(open_archive(target)), out, name=target.name)
     typer.echo(f"written: {out}")
 

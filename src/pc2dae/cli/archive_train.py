@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from pc2dae.cli.archive import MEMORY, SCHEDULER, WORKERS, archive, flight_progress
+from pc2dae.cli.output import FORCE, check_folder
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,6 +30,7 @@ def train(
     workers: int = WORKERS,
     scheduler: str | None = SCHEDULER,
     memory: str = MEMORY,
+    force: bool = FORCE,
 ) -> None:
     """Cross-validate by flight: variants × seeds × folds on the cluster, a model per fold and one table of scores.
 
@@ -43,6 +45,7 @@ def train(
     from pc2dae.flight.table import guarded
     from pc2dae.suite import load_suite
 
+    check_folder(out, cross.FLIGHTS, force=force)
     payload = None if suite is None else load_suite(suite)
     sources = {s.name: s for s in find_sources(source.resolve(), suite=payload, leave_out=out)}
     trials = cross.trials_of(variant, seeds=seeds, folds=folds)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from pc2dae.cli.app import app
+from pc2dae.cli.output import FORCE, check_folder
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,6 +31,7 @@ def benchmark(
     data: Path | None = typer.Option(None, help="Folder of real measurements (default: ../shared/data)."),
     workers: int = typer.Option(2, min=1, help="Processes."),
     so_far: bool = typer.Option(False, "--so-far", help="Tables of what is done; nothing more is run."),
+    force: bool = FORCE,
     as_json: bool = typer.Option(False, "--json", help="Print the tables as JSON."),
 ) -> None:
     """Score every method on held-out flights, with the truth, with injected noise and on real records.
@@ -43,9 +45,11 @@ def benchmark(
     from pc2dae.benchmark.plan import missing
     from pc2dae.benchmark.real import shared_data
     from pc2dae.benchmark.signals import write_signals
+    from pc2dae.benchmark.work import RESULTS, TIMES
     from pc2dae.benchmark.write import write_tables
     from pc2dae.report import report_benchmark
 
+    check_folder(out, RESULTS, TIMES, force=force)
     names, chosen = (tuple(t.split(",")) if t else () for t in (methods, parts))
     plan = plan_of(QUICK if quick else FULL, methods=names, parts=chosen, flights=flights, seeds=seeds, steps=steps,
                    use_shipped=True if shipped else None)  # fmt: skip

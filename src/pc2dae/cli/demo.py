@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from pc2dae.cli.app import app
+from pc2dae.cli.output import FORCE, check_folder
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,6 +43,7 @@ _LEGEND = (
 @app.command()
 def demo(
     out: Path = typer.Option(Path("demo"), "-o", "--out", metavar="DIR", help="Where everything goes."),
+    force: bool = FORCE,
 ) -> None:
     """Simulate flights, ingest, inspect, denoise, score against the truth and report, in one go.
 
@@ -51,9 +53,12 @@ def demo(
 
     begun = time.perf_counter()
     campaign, flight, clean = out / "campaign", out / "flight_001.nc", out / "clean_001.nc"
-    _run("simulate", campaign, "--flights", _FLIGHTS, "--minutes", _MINUTES, "--seed", _SEED, "--workers", 2, "--draw")
+    check_folder(out, campaign.name, force=force)
+    size = ("--flights", _FLIGHTS, "--minutes", _MINUTES, "--seed", _SEED, "--workers", 2)
+    again = ["--force"] if campaign.exists() else []
+    _run("simulate", campaign, *size, "--draw", *again)
     _run("ingest", campaign / "flight_001", "-o", flight)
-    _run("inspect", flight, "--picture", out / "first_look.png")
+    _run("inspect", flight, "--picture", out / "first_look.png", *again)
     _run("denoise", flight, "-o", clean)
     scores = _score(campaign)
     _show(scores)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from pc2dae.cli.app import again, app
+from pc2dae.cli.output import FORCE, check_output
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -34,6 +35,10 @@ def denoise(
     profile: str = typer.Option("flight", help="flight: noise level of the whole flight; live: as a stream would."),
     keep: list[str] = typer.Option([], help="Denoise this family whatever the quality step says; repeat it."),
     exclude: list[str] = typer.Option([], help="Leave this family raw; repeat it."),
+    salvage: bool = typer.Option(
+        False, "--salvage", help="Of a damaged .gz or zip, use the whole lines that can be unpacked."
+    ),
+    force: bool = FORCE,
 ) -> None:
     """Denoise flights: clean values at or above each channel's bound, raw values and flags kept beside them.
 
@@ -51,11 +56,12 @@ def denoise(
 
     targets = _targets(inputs, out)
     for target in targets:
-        check_target(target, inputs)
+        check_target(target)
+        check_output(target, inputs=inputs, force=force)
     if suite is not None:
         load_suite(suite).only([*keep, *exclude])  # a misspelt family is told before any log is read
     for source, target in zip(inputs, targets, strict=True):
-        flight = _opened(source, suite=suite, zone=zone)
+        flight = _opened(source, suite=suite, zone=zone, salvage=salvage)
         begun = time.perf_counter()
         with Progress(console=Console(stderr=True), transient=True) as progress:
             told = partial(_update, progress, progress.add_task(f"denoising {source.name}", total=flight.sizes["time"]))
@@ -71,14 +77,14 @@ def denoise(
     typer.echo(f"next: pc2dae report {targets[0]}{described} -o report.html")
 
 
-def _opened(source: Path, *, suite: str | None, zone: str | None) -> xr.Dataset:
+def _opened(source: Path, *, suite: str | None, zone: str | None, salvage: bool) -> xr.Dataset:
     """A flight, or one made of logs on the spot: then what had to be mended or left out is told."""
     from pc2dae import pipeline
     from pc2dae.logs.sniff import is_flight
 
     if is_flight(source):
         return pipeline.open_flight(source, suite=suite, zone=zone)
-    flight, intake = pipeline.ingest([source], suite=suite, zone=zone)
+    flight, intake = pipeline.ingest([source], suite=suite, zone=zone, salvage=salvage)
     for line in (*intake.mended(), *intake.notes):
         typer.echo(line)
     return flight

@@ -7,6 +7,7 @@ from pathlib import Path
 import typer
 
 from pc2dae.cli.app import app
+from pc2dae.cli.output import FORCE, check_output
 
 
 @app.command()
@@ -14,6 +15,7 @@ def export(
     model: Path = typer.Argument(..., metavar="MODEL", help="The folder of a training run."),
     out: Path = typer.Option(..., "-o", "--out", help="The ONNX file; its card goes beside it."),
     int8: bool = typer.Option(False, "--int8", help="8-bit weights, if they cost less than 1 % of the scale."),
+    force: bool = FORCE,
 ) -> None:
     """Write a trained model as ONNX, verified against torch; it runs with numpy and onnxruntime alone.
 
@@ -21,5 +23,7 @@ def export(
     """
     from pc2dae.training.export import export_checkpoint
 
+    for target in (out, out.with_suffix(".card.json")):
+        check_output(target, force=force)
     typer.echo(f"{out}: {export_checkpoint(model, out, int8=int8)}")
     typer.echo(f"next: pc2dae denoise flight.nc -o clean.nc --model {out}")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from pc2dae.cli.app import again, app
+from pc2dae.cli.output import FORCE, check_output
 
 if TYPE_CHECKING:
     from pc2dae.flight.intake import Intake
@@ -26,6 +27,10 @@ def ingest(
         None, help='Time zone of stamps that carry none: "UTC", "-05:00", "America/Regina".'
     ),
     calibration: Path | None = typer.Option(None, help="Calibration sheet in place of the one beside a board's log."),
+    salvage: bool = typer.Option(
+        False, "--salvage", help="Of a damaged .gz or zip, use the whole lines that can be unpacked."
+    ),
+    force: bool = FORCE,
     as_json: bool = typer.Option(False, "--json", help="Print the table as JSON."),
 ) -> None:
     """Recognise instrument logs, align them to one clock and grid, flag, compensate.
@@ -38,8 +43,9 @@ def ingest(
     from pc2dae.flight.store import check_target, write_flight
 
     if out is not None:
-        check_target(out, logs)
-    flight, intake = pipeline.ingest(logs, suite=suite, zone=zone, calibration=calibration)
+        check_target(out)
+        check_output(out, inputs=[*logs, calibration], force=force)
+    flight, intake = pipeline.ingest(logs, suite=suite, zone=zone, calibration=calibration, salvage=salvage)
     if out is not None:
         write_flight(flight, out)
     if as_json:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from pc2dae.cli.app import again, app
+from pc2dae.cli.output import FORCE, check_output
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -48,6 +49,7 @@ def inspect(
     zone: str | None = typer.Option(None, help='Time zone of stamps that carry none: "UTC", "-05:00".'),
     keep: list[str] = typer.Option([], help="Keep this family whatever the data say."),
     exclude: list[str] = typer.Option([], help="Exclude this family whatever the data say."),
+    force: bool = FORCE,
 ) -> None:
     """Say what is in a flight: gaps, stale and negative shares, noise, t90, speed, a verdict per family.
 
@@ -63,10 +65,12 @@ def inspect(
 
     if picture is not None and len(flights) == 1 and picture.suffix.lower() not in _PICTURES:
         raise Pc2daeError(f"'{picture.name}' is no name of a picture", hint=f"use one of {', '.join(_PICTURES)}")
+    if picture is not None and len(flights) == 1:
+        check_output(picture, inputs=flights, force=force)
     opened = [pipeline.open_flight(path, suite=suite, zone=zone) for path in flights]
     reports = [inspect_flight(flight, keep=keep, exclude=exclude) for flight in opened]
     together = campaign(opened, reports)
-    drawn = _draw(opened, picture) if picture is not None else []
+    drawn = _draw(opened, picture, force) if picture is not None else []
     if as_json:
         whole = {"flights": reports, "together": together, "pictures": [str(path) for path in drawn]}
         typer.echo(json.dumps(whole, indent=2))
@@ -81,13 +85,15 @@ def inspect(
         typer.echo(f"next: pc2dae inspect {flights[0]}{again(suite=suite, zone=zone)} --picture first_look.png")
 
 
-def _draw(flights: list[Any], picture: Path) -> list[Path]:
+def _draw(flights: list[Any], picture: Path, force: bool) -> list[Path]:
     from pc2dae.report.first_look import first_look
 
     if len(flights) == 1:
         first_look(flights[0], picture)
         return [picture]
     paths = [picture / f"{flight.attrs.get('id', number)}.png" for number, flight in enumerate(flights)]
+    for path in paths:
+        check_output(path, force=force)
     for flight, path in zip(flights, paths, strict=True):
         first_look(flight, path)
     return paths

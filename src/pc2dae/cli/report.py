@@ -7,6 +7,7 @@ from pathlib import Path
 import typer
 
 from pc2dae.cli.app import again, app
+from pc2dae.cli.output import FORCE, check_output
 
 
 @app.command()
@@ -16,6 +17,7 @@ def report(
     truth: Path | None = typer.Option(None, help="Truth of a simulated flight (.truth.nc), to draw and score against."),
     pdf: bool = typer.Option(False, "--pdf", help="Also the figures as PDF beside the page, for slides and paper."),
     suite: str | None = typer.Option(None, help="A suite's TOML file or a preset, for files that do not say."),
+    force: bool = FORCE,
 ) -> None:
     """Make one self-contained HTML page of a flight or a benchmark.
 
@@ -27,6 +29,8 @@ def report(
 
     if out.suffix.lower() not in (".html", ".htm"):
         raise FlightError(f"the page '{out.name}' does not end in .html", hint="for slides add --pdf")
+    for target in (out, out.with_suffix(".pdf")) if pdf else (out,):
+        check_output(target, inputs=[source, truth], force=force)
     if is_benchmark(source):
         if pdf:
             raise FlightError("--pdf draws a flight, and this is a benchmark", hint="print its page from the browser")

@@ -15,7 +15,14 @@ def serve(
     host: str = typer.Option("127.0.0.1", help="Address to listen on; others than this machine's need a token."),
     token: str | None = typer.Option(None, envvar="PC2DAE_TOKEN", help="Who does not know it is not answered."),
     data: Path | None = typer.Option(None, help="Where flights are kept. Default: the user's data folder."),
-    broker: str = typer.Option("localhost:1883", metavar="HOST:PORT", help="MQTT broker of the live view."),
+    broker: list[str] = typer.Option(
+        [],
+        metavar="HOST:PORT",
+        help="MQTT broker of the live view; repeat it to have a choice. Default: localhost:1883.",
+    ),
+    allow_any_broker: bool = typer.Option(
+        False, "--allow-any-broker", help="The page may name any broker, and so find out which ports are open."
+    ),
     topic_in: str = typer.Option("smoke/raw", "--in", metavar="TOPIC", help="Where samples come from."),
     topic_out: str = typer.Option("smoke/clean", "--out", metavar="TOPIC", help="Where estimates go."),
     workers: int = typer.Option(1, min=1, max=16, help="Jobs at a time."),
@@ -36,14 +43,16 @@ def serve(
     from pc2dae.web.server import serve as run
     from pc2dae.web.settings import Limits, Settings, default_data
 
-    Broker.parse(broker)
+    first, *more = broker or ["localhost:1883"]
+    for each in (first, *more):
+        Broker.parse(each)
     limits = Limits(upload_bytes=upload * 1_000_000, wall_s=seconds, cpu_s=int(seconds) + 1,
                     memory_bytes=memory * 1_000_000)  # fmt: skip
     settings = Settings(data=(data or default_data()).expanduser().resolve(), host=host, port=port, token=token,
-                        broker=broker, topic_in=topic_in, topic_out=topic_out, workers=workers,
-                        limits=limits)  # fmt: skip
+                        broker=first, more_brokers=tuple(more), any_broker=allow_any_broker,
+                        topic_in=topic_in, topic_out=topic_out, workers=workers, limits=limits)  # fmt: skip
     listener = open_socket(settings)
-    shown = "localhost" if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host
+    shown = "localhost" if not host.strip("0.:") else f"[{host}]" if ":" in host else host  # 0.0.0.0 and ::
     address = f"http://{shown}:{listener.getsockname()[1]}/"
     typer.echo(f"{address}  (flights in {settings.data}; API at {address}docs; Ctrl-C stops)")
     if token is not None:

@@ -23,6 +23,7 @@ def simulate(
     workers: int = typer.Option(1, min=1, help="Flights made at the same time."),
     perfect_sheets: bool = typer.Option(False, "--perfect-sheets", help="Hand out each cell's true calibration sheet."),
     draw: bool = typer.Option(False, "--draw", help="Also draw every channel with its truth, DIR/flight_NNN.png."),
+    force: bool = typer.Option(False, "--force", help="Overwrite an earlier campaign in DIR."),
     check: bool = typer.Option(False, "--check", help="Simulate nothing: compare DIR with the paper's statistics."),
     as_json: bool = typer.Option(False, "--json", help="With --check: the table as JSON."),
 ) -> None:
@@ -42,6 +43,8 @@ def simulate(
     if suite != "black-kite":
         raise SuiteError(f"no instruments are simulated for suite '{suite}'", hint=nearest(suite, ["black-kite"]))
     plans = plan_campaign(seed, flights=flights, minutes=minutes, perfect_sheets=perfect_sheets)
+    for plan in plans:
+        _check_place(folder / plan.name, force=force)
     with Progress(console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("flying", total=len(plans))
         for done in write_campaign(plans, folder, workers=workers):
@@ -51,6 +54,18 @@ def simulate(
     total = sum(plan.samples for plan in plans)
     typer.echo(f"{len(plans)} flights, {total:,} samples at 1 Hz, seed {seed}: {folder}")
     typer.echo(f"next: pc2dae ingest {folder}/flight_001 -o flight_001.nc")
+
+
+def _check_place(flight: Path, *, force: bool) -> None:
+    """Refuse to overwrite a flight: one without a truth file beside it was measured, another needs `force`."""
+    from pc2dae.errors import Pc2daeError
+
+    truth = flight.with_name(f"{flight.name}.truth.nc")
+    if flight.is_dir() and any(flight.iterdir()) and not truth.exists():
+        raise Pc2daeError(f"{flight} holds files and no {truth.name} lies beside it: it was not simulated",
+                          hint="name another folder")  # fmt: skip
+    if truth.exists() and not force:
+        raise Pc2daeError(f"{flight} is simulated already", hint="name another folder, or add --force")
 
 
 def _draw(done: Path) -> None:

@@ -30,6 +30,11 @@ def stream(
     state: Path = typer.Option(
         Path("pc2dae-stream.db"), help="With --mqtt: the file that survives a crash or a power cut."
     ),
+    quarantine: Path | None = typer.Option(
+        None,
+        metavar="FILE",
+        help="Refused messages as JSON lines, at most 100 MB. Default with --mqtt: beside the state.",
+    ),
     confirm: bool = typer.Option(
         False, "--confirm", help="Keep an estimate until the consumer, not only the broker, has it."
     ),
@@ -46,11 +51,13 @@ def stream(
     Example: pc2dae stream --mqtt localhost:1883 --in smoke/raw --out smoke/clean --exclude pm --exclude brc
     """
     import json
+    from contextlib import ExitStack, closing
 
     from pc2dae.edge.gateway import Gateway
     from pc2dae.edge.load import live_engine
     from pc2dae.edge.messages import schema as schema_of
     from pc2dae.edge.outbox import Outbox
+    from pc2dae.edge.quarantine import Quarantine, beside
     from pc2dae.errors import Pc2daeError
 
     if schema:
@@ -62,9 +69,11 @@ def stream(
         raise Pc2daeError("--mqtt needs both topics", hint="add --in TOPIC --out TOPIC")
     engine, card = live_engine(model, suite=suite, exclude=exclude)
     identity = f"{engine.identity} {','.join(engine.suite.names)}"
-    outbox = Outbox(None if stdin else state, identity=identity)
-    gateway = Gateway(engine, outbox, patience_s=0 if stdin else patience, limit=limit)
-    try:
+    refused = quarantine or (None if stdin else beside(state))
+    with ExitStack() as files:
+        outbox = files.enter_context(closing(Outbox(None if stdin else state, identity=identity)))
+        kept = None if refused is None else files.enter_context(closing(Quarantine(refused)))
+        gateway = Gateway(engine, outbox, quarantine=kept, patience_s=0 if stdin else patience, limit=limit)
         if mqtt is None:
             _from_stdin(gateway)
             return
@@ -75,11 +84,10 @@ def stream(
         service = Service(gateway, broker, topic_in=str(topic_in), topic_out=str(topic_out), card=card, confirm=confirm)
         latency = (engine.look_ahead + engine.hop - 1) / engine.suite.rate_hz
         typer.echo(f"{mqtt}: {topic_in} → {topic_out} with {model}, {len(engine.suite.names)} channels, "
-                   f"{latency:g} s behind; state in {state}; Ctrl-C stops, nothing is lost", err=True)  # fmt: skip
+                   f"{latency:g} s behind; state in {state}, refused messages in {refused}; Ctrl-C stops, "
+                   "nothing is lost", err=True)  # fmt: skip
         _until_stopped(service.run)
         typer.echo(gateway.health.model_dump_json(), err=True)
-    finally:
-        outbox.close()
 
 
 def _from_stdin(gateway: Gateway) -> None:
@@ -95,8 +103,7 @@ def _from_stdin(gateway: Gateway) -> None:
             _give(gateway, gateway.take(line for line in lines if line.strip()))
         if rest.strip():
             _give(gateway, gateway.take([rest]))
-        gateway.finish()
-        _give(gateway, None)
+        _give(gateway, gateway.finish())
     except BrokenPipeError:  # whoever listened has heard enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     health = gateway.health
@@ -104,10 +111,10 @@ def _from_stdin(gateway: Gateway) -> None:
                f"{health.duplicates:,} twice, {health.late:,} late", err=True)  # fmt: skip
 
 
-def _give(gateway: Gateway, answer: Answer | None) -> None:
-    for problem in answer.problems if answer is not None else []:
+def _give(gateway: Gateway, answer: Answer) -> None:
+    for problem in answer.problems:
         typer.echo(problem.model_dump_json(), err=True)
-    letters = gateway.outbox.letters(0, gateway.limit * 2)
+    letters = gateway.letters(0, gateway.limit * 2)
     for letter in letters:
         sys.stdout.buffer.write(letter.payload + b"\n")
     sys.stdout.buffer.flush()

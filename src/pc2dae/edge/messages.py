@@ -6,7 +6,8 @@ import json
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
+from pydantic.json_schema import SkipJsonSchema
 
 LARGEST = 65_536  # bytes of one message
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -33,17 +34,25 @@ class Sample(BaseModel):
     )
     qc: dict[str, Bits] | None = Field(default=None, description="flag bits per channel, if the sender has screened")
     end: bool = Field(default=False, description="the flight's last message: what is still held back is given out")
+    _payload: bytes = PrivateAttr(default=b"")
 
     @property
     def microseconds(self) -> int:
         """The stamp since 1970, UTC."""
         return (self.time - _EPOCH) // _MICROSECOND
 
+    @property
+    def original(self) -> bytes:
+        """The message as it came."""
+        return self._payload or self.model_dump_json().encode()
+
 
 class Clean(BaseModel):
     """One second as the denoiser sees it; null where there is nothing to say."""
 
-    flight: FlightName
+    flight: FlightName = Field(
+        description="as in its samples; with the topic behind it where two topics use one flight name"
+    )
     seq: Seq = Field(description="0, 1, 2 … second of the flight's grid, none left out, none twice")
     time: AwareDatetime
     estimate: dict[str, float | None] = Field(description="at or above the channel's bound")
@@ -58,6 +67,7 @@ class Ack(BaseModel):
 
     flight: FlightName
     seq: int = Field(ge=-1)
+    topic: SkipJsonSchema[str] = Field(default="", exclude=True)  # where the flight's samples come from
 
 
 class Taken(BaseModel):
@@ -83,9 +93,13 @@ class Health(BaseModel):
     samples: int = Field(default=0, description="messages taken")
     estimates: int = Field(default=0, description="seconds given out")
     duplicates: int = Field(default=0, description="messages that had been taken before")
-    refused: int = Field(default=0, description="messages that could not be used")
+    refused: int = Field(default=0, description="messages that could not be used; they are in the quarantine file")
     late: int = Field(default=0, description="samples that came after their second had been given out")
     skipped: int = Field(default=0, description="messages that never came")
+    damaged: int = Field(default=0, description="records of the state file whose checksum is wrong")
+    quarantined: int = Field(default=0, description="refused messages written to the quarantine file")
+    quarantine_lost: int = Field(default=0, description="refused messages that the quarantine file has no room for")
+    quarantine: str | None = Field(default=None, description="the quarantine file on the gateway's disk")
     outbox: int = Field(default=0, description="estimates that wait for the consumer")
     is_full: bool = Field(default=False, description="the outbox or the disk is full: nothing is taken until it is not")
 
@@ -111,6 +125,7 @@ def parse_sample(payload: bytes) -> Sample:
         raise BadMessage(f"{key}: {said}" if key else said, *_address(payload)) from None
     if sample.time.astimezone(UTC).year not in _YEARS:
         raise BadMessage(f"time: year {sample.time.year}, the clock was never set", sample.flight, sample.seq)
+    sample._payload = payload
     return sample
 
 

@@ -5,8 +5,9 @@
     OUT/status         online, offline (last will)     OUT/error      messages that could not be used
     OUT/model          the model's card                OUT/health     counters
 
-A sample is acknowledged to the broker and to its sender when it and its estimates are on disk. An estimate leaves the
-disk when the broker has it, or, with `confirm`, when the consumer has said so: a broker forgets when it is killed.
+A sample is acknowledged to the broker and to its sender when it and its estimates are on disk, or, where it cannot be
+used, when it is in the quarantine file. An estimate leaves the disk when the broker has it, or, with `confirm`, when
+the consumer has said so: a broker forgets when it is killed.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ import logging
 import queue
 import threading
 import time
-from collections import OrderedDict
 from typing import Any
 
 import paho.mqtt.client as mqtt
@@ -57,7 +57,6 @@ class Service:
         self.waiting: list[tuple[int, mqtt.MQTTMessage]] = []  # not taken yet, because the disk was full
         self.under_way: dict[int, int] = {}  # packet number → letter
         self.sent = 0  # last letter handed to the client
-        self.topics: OrderedDict[str, str] = OrderedDict()  # where each flight's samples come from
         self.client = self._client()
 
     def run(self, stop: threading.Event) -> None:
@@ -139,38 +138,29 @@ class Service:
         return found
 
     def _take(self, samples: list[tuple[int, mqtt.MQTTMessage]]) -> None:
-        answer = self.gateway.take(bytes(message.payload) for _, message in samples)
+        payloads, topics = [bytes(message.payload) for _, message in samples], [message.topic for _, message in samples]
+        answer = self.gateway.take(payloads, topics=topics)
         for problem in answer.problems[:_ERRORS]:
             self._tell("error", problem.model_dump_json())
+            _log.warning("flight %s, seq %s: %s", problem.flight, problem.seq, problem.error)
         if not answer.is_taken:
             self.waiting = samples[: 20 * _BATCH]
             time.sleep(_TICK_S)
             return
         for line, message in samples:
             self._acknowledge(line, message)
-        self._remember(samples)
         self._tell_senders(answer.acks)
 
     def _tell_senders(self, acks: list[Ack]) -> None:
         lives = Properties(PacketTypes.PUBLISH)  # type: ignore[no-untyped-call]
         lives.MessageExpiryInterval = _ACK_LIVES_S
         for ack in acks:
-            if ack.flight in self.topics:
-                topic = f"{self.topics[ack.flight]}/ack/{ack.flight}"
-                self.client.publish(topic, ack.model_dump_json(), retain=True, properties=lives)
+            topic = f"{ack.topic}/ack/{ack.flight}"
+            self.client.publish(topic, ack.model_dump_json(), retain=True, properties=lives)
 
     def _acknowledge(self, line: int, message: mqtt.MQTTMessage) -> None:
         if line == self.line:
             self.client.ack(message.mid, message.qos)
-
-    def _remember(self, samples: list[tuple[int, mqtt.MQTTMessage]]) -> None:
-        """Which topic a flight's samples come from, so that its sender finds the acknowledgement beside it."""
-        for _, message in samples:
-            head = message.payload[:4096].partition(b'"flight"')[2].split(b'"', 2)
-            if len(head) == 3:
-                self.topics[head[1].decode(errors="replace")] = message.topic
-        while len(self.topics) > 1000:
-            self.topics.popitem(last=False)
 
     def _hear(self, message: mqtt.MQTTMessage) -> None:
         """A consumer's word."""
@@ -200,7 +190,7 @@ class Service:
         room = _WINDOW - len(self.under_way)
         if room <= 0 or not self.client.is_connected():
             return
-        for letter in self.gateway.outbox.letters(self.sent, room):
+        for letter in self.gateway.letters(self.sent, room):
             sent = self.client.publish(self.topic_out, letter.payload, qos=1)
             self.under_way[sent.mid] = letter.n
             self.sent = letter.n

@@ -1,8 +1,9 @@
 """Live denoising: feed any amount of samples, get what is ready; the lag is a known number.
 
 The estimates equal those of `pc2dae denoise --profile live` to 1e-5 of a channel's scale, however the samples are
-chunked. Each sample has its second on a grid that begins with the first one: a second without a sample is stepped as
-missing; a sample whose second has not been given out is placed; a later one is counted and reported.
+chunked. Each sample has its second on a grid that begins with the first one (`Clock` finds it where stamps are wrong):
+a second without a sample is stepped as missing; a sample whose second has not been given out is placed; a later one is
+refused, counted and reported.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 
 from pc2dae.edge import levels
 from pc2dae.edge.checks import MISSING, NOT_MEASURED, Bits, LiveChecks
+from pc2dae.edge.clock import Clock, Placed
 from pc2dae.edge.engines import Engine
 from pc2dae.edge.messages import Problem, Sample, stamp
 from pc2dae.edge.ring import Ring
@@ -25,9 +27,8 @@ from pc2dae.sentinels import Extent
 from pc2dae.suite import ENVIRONMENT
 
 _PENDING = 256  # estimates made at a time when many samples come at once
-JUMP_S = 60.0  # a longer step ahead must be confirmed by the next sample: one wrong stamp shall not end a flight
-LONGEST_GAP_S = 3600.0  # after it, it is another flight
 _REPORTS = 20  # kept between two looks
+_RECENT = 1024  # samples whose number and stamp are known again
 
 
 @dataclass(frozen=True)
@@ -60,11 +61,11 @@ class StreamingDenoiser:
         self.checks = LiveChecks(self.suite)
         nothing = np.zeros((len(self.prior), 0))
         self.level = levels.before(nothing, nothing > 0, self.bound, self.prior, number=0)  # what holds now
-        self.origin = 0  # time of column 0, microseconds
+        self.clock = Clock(self.suite.rate_hz, self.engine.look_ahead)
+        self.recent: dict[tuple[int, int], None] = {}  # number and stamp of the last samples, oldest first
         self.given = 0  # columns given out
         self.late = 0  # of those refused
-        self.refused = 0
-        self.suspect: Sample | None = None
+        self.refused: list[tuple[Sample, str]] = []  # since the last call of `feed`, with the reason
         self.problems: list[Problem] = []
         self._named: set[str] = set()  # unknown names, reported once
 
@@ -73,42 +74,54 @@ class StreamingDenoiser:
         """How long after its sample an estimate is given out, at most."""
         return (self.engine.look_ahead + self.engine.hop - 1) / self.suite.rate_hz
 
-    @property
-    def last_microseconds(self) -> int:
-        """The time of the newest sample."""
-        return self._time(self.ring.stop - 1)
-
-    def feed(self, samples: Iterable[Sample]) -> list[Ready]:
-        """Take samples and give out what they make ready."""
+    def feed(self, samples: Iterable[Sample], *, arrived: float | None = None) -> list[Ready]:
+        """Take samples and give out what they make ready; `arrived` [s] tells a clock that stands still sooner."""
+        self.refused = []
         out: list[Ready] = []
         for sample in samples:
-            self._take(sample, out)
+            self._take(sample, arrived, out)
         out += self._run(self._ready())
         return out
 
-    def follow(self, samples: Iterable[Sample]) -> None:
-        """Take samples whose estimates have been given out before."""
-        for sample in samples:
-            self._take(sample, None)
+    def follow(self, samples: Iterable[tuple[Sample, float | None]]) -> None:
+        """Take samples, with their arrival, whose estimates have been given out before."""
+        for sample, arrived in samples:
+            self._take(sample, arrived, None)
         self.given = self._ready()
+        self.refused = []
 
     def flush(self) -> list[Ready]:
         """Give out what is still held back, as if nothing more will be observed, and begin anew."""
-        if self.suspect is not None:
-            self._refuse(self.suspect, "its time jumps ahead and nothing followed")
-        out = self._run(self.ring.stop)
-        problems = self.problems
+        out: list[Ready] = []
+        for placed in self.clock.flush():
+            self._put(placed, out)
+        out += self._run(self.ring.stop)
+        problems, refused, late = self.problems, self.refused, self.late
         self.reset()
-        self.problems = problems
+        self.problems, self.refused, self.late = problems, refused, late
         return out
+
+    def note(self, sample: Sample) -> None:
+        """Know number and stamp of a sample again."""
+        self.recent[sample.seq, sample.microseconds] = None
+        if len(self.recent) > _RECENT:
+            del self.recent[next(iter(self.recent))]
+
+    def begin_at(self, given: int, clock: Clock) -> None:
+        """Begin as if nothing had been observed before column `given`, with a clock that knows the time."""
+        self.reset()
+        self.given, self.clock = given, clock
+        self.ring.first = self.ring.stop = max(given - max(self.engine.look_back, levels.WINDOW), 0)
+        while self.ring.stop < given:
+            self._push(*self._nothing(), None)
 
     def state(self) -> bytes:
         """Everything, as bytes for `restore`."""
         ring = self.ring
         about = {
             "identity": self.engine.identity, "channels": list(self.suite.names), "first": ring.first,
-            "stop": ring.stop, "origin": self.origin, "given": self.given, "late": self.late,
-            "suspect": None if self.suspect is None else self.suspect.model_dump_json(),
+            "stop": ring.stop, "given": self.given, "late": self.late, "clock": self.clock.state(),
+            "recent": list(self.recent),
         }  # fmt: skip
         arrays = {name: array[:, : ring.stop - ring.first] for name, array in ring.arrays.items()}
         buffer = io.BytesIO()
@@ -128,8 +141,9 @@ class StreamingDenoiser:
                                  hint="let its flights end with that model, or name another --state")  # fmt: skip
             self.reset()
             self.ring.first, self.ring.stop = about["first"], about["stop"]
-            self.origin, self.given, self.late = about["origin"], about["given"], about["late"]
-            self.suspect = None if about["suspect"] is None else Sample.model_validate_json(about["suspect"])
+            self.given, self.late = about["given"], about["late"]
+            self.clock.restore(about["clock"])
+            self.recent = dict.fromkeys((seq, time) for seq, time in about["recent"])
             self.level = levels.Levels(*saved["level"])
             low, high, count, is_whole = saved["ordinary"]
             self.checks.ordinary = Extent(low, high, count.astype(np.int64), is_whole > 0)
@@ -138,36 +152,19 @@ class StreamingDenoiser:
 
     # ── samples in ──
 
-    def _take(self, sample: Sample, out: list[Ready] | None) -> None:
-        """Put one sample into its second; `out` receives estimates that must be made before the record changes."""
-        ring, rate = self.ring, self.suite.rate_hz
-        if ring.stop == 0:
-            self.origin = sample.microseconds
-        slot = self._slot(sample)
-        ahead = slot - ring.stop + 1
-        if ring.stop and ahead > JUMP_S * rate and not self._is_confirmed(slot):
-            if self.suspect is not None:
-                self._refuse(self.suspect, "its time jumps ahead and the next sample did not follow it")
-            self.suspect = sample
-            return
-        before, self.suspect = self.suspect, None
-        if before is not None:
-            if ahead <= JUMP_S * rate:
-                self._refuse(before, "its time jumps ahead and the next sample did not follow it")
-            else:
-                self._put(before, self._slot(before), out)
-        self._put(sample, slot, out)
+    def _take(self, sample: Sample, arrived: float | None, out: list[Ready] | None) -> None:
+        """Put a sample into its second; `out` receives estimates that must be made before the record changes."""
+        self.note(sample)
+        for placed in self.clock.take(sample, arrived):
+            self._put(placed, out)
+        for about, note in self.clock.notes:
+            self._report(about, note)
+        self.clock.notes.clear()
 
-    def _is_confirmed(self, slot: int) -> bool:
-        if self.suspect is None:
-            return False
-        return 0 <= slot - self._slot(self.suspect) <= JUMP_S * self.suite.rate_hz
-
-    def _put(self, sample: Sample, slot: int, out: list[Ready] | None) -> None:
-        ring = self.ring
-        if ring.stop and slot - ring.stop > LONGEST_GAP_S * self.suite.rate_hz:
-            self._refuse(sample, f"{(slot - ring.stop + 1) / self.suite.rate_hz:,.0f} s after the sample before it: "
-                         "give a new flight a new name")  # fmt: skip
+    def _put(self, placed: Placed, out: list[Ready] | None) -> None:
+        ring, sample, slot = self.ring, placed.sample, placed.slot
+        if placed.refusal:
+            self._refuse(sample, placed.refusal)
             return
         values, bits, environment = self._columns(sample, ring)
         if slot < ring.stop:
@@ -179,10 +176,14 @@ class StreamingDenoiser:
             else:
                 self._merge(slot - ring.first, values, bits, environment)
             return
-        nothing = np.full(len(values), np.nan), np.full(len(values), MISSING, np.int32), np.full(3, np.nan)
         while ring.stop < slot:
-            self._push(*nothing, out)
+            self._push(*self._nothing(), out)
         self._push(values, bits, environment, out)
+
+    def _nothing(self) -> tuple[Array, Bits, Array]:
+        """Values, flags and environment of a second without a sample."""
+        rows = len(self.place)
+        return np.full(rows, np.nan), np.full(rows, MISSING, np.int32), np.full(3, np.nan)
 
     def _columns(self, sample: Sample, ring: Ring) -> tuple[Array, Bits, Array]:
         """Values, flags (channel) and environment (3) of a sample."""
@@ -260,33 +261,31 @@ class StreamingDenoiser:
         whole = start + -(-(stop - start) // engine.hop) * engine.hop
         estimate = engine.run(ring.stretch(start - engine.look_back, whole + engine.look_ahead))
         self.given = stop
-        return [
+        ready = [
             Ready(
-                n, self._time(n), estimate.value[:, n - start], estimate.unbounded[:, n - start],
+                n, self.clock.time(n), estimate.value[:, n - start], estimate.unbounded[:, n - start],
                 None if estimate.sigma is None else estimate.sigma[:, n - start], ring.bits[:, n - ring.first].copy(),
             )
             for n in range(start, stop)
         ]  # fmt: skip
+        self.clock.forget(stop)
+        return ready
 
-    # ── words ──
-
-    def _slot(self, sample: Sample) -> int:
-        return int(np.floor((sample.microseconds - self.origin) * self.suite.rate_hz / 1e6 + 0.5))
-
-    def _time(self, index: int) -> int:
-        return self.origin + round(index * 1e6 / self.suite.rate_hz)
+    # ── reports ──
 
     def _refuse(self, sample: Sample, why: str) -> None:
-        self.refused += 1
-        self.problems.append(
-            Problem(flight=sample.flight, seq=sample.seq, error=f"{stamp(sample.microseconds)}: {why}")
-        )
+        why = f"{stamp(sample.microseconds)}: {why}"
+        self.refused.append((sample, why))
+        self._report(sample, why)
+
+    def _report(self, sample: Sample, text: str) -> None:
+        self.problems.append(Problem(flight=sample.flight, seq=sample.seq, error=text))
         del self.problems[:-_REPORTS]
 
     def _unknown(self, sample: Sample, what: str, hint: str) -> None:
         if what not in self._named and len(self._named) < _REPORTS:
             self._named.add(what)
-            self.problems.append(Problem(flight=sample.flight, seq=sample.seq, error=f"{what} is unknown; {hint}"))
+            self._report(sample, f"{what} is unknown; {hint}")
 
 
 def _number(value: float | None) -> float:

@@ -8,7 +8,7 @@ A plain CSV keeps its rows: the flight then has a dimension `row` with `row_time
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,7 +16,8 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from pc2dae.errors import FlightError
-from pc2dae.flight.plausible import check_units, mended
+from pc2dae.flight.clock_steps import undo_step_back
+from pc2dae.flight.plausible import check_units, checked_position, mended
 from pc2dae.flight.schema import INTERPOLATED, STALE, new_flight
 from pc2dae.flight.stream import Array, Stream
 from pc2dae.sentinels import describe, find_sentinels
@@ -50,13 +51,13 @@ def align(streams: Sequence[Stream], suite: Suite, *, flight_id: str = "flight")
     """
     ordered = [repair_stamps(stream, suite.rate_hz) for stream in streams]
     start, count, all_cells = grid_of(ordered, suite.rate_hz)
-    columns = sum(len(s.columns) for s in ordered)
-    if count * (columns + 2 * len(suite.names)) > MAX_NUMBERS:
+    width = sum(len(s.columns) for s in ordered)
+    if count * (width + 2 * len(suite.names)) > MAX_NUMBERS:
         days = count / suite.rate_hz / 86400
         first, last = (min(s.time.min() for s in ordered), max(s.time.max() for s in ordered))
         raise FlightError(
             f"the records span {days:,.1f} days, {str(first)[:10]} to {str(last)[:10]}, at {suite.rate_hz:g} Hz in"
-            f" {columns} columns: too much for one flight",
+            f" {width} columns: too much for one flight",
             hint="name one flight's folder, take out rows whose clock was not set, or lower the suite's rate_hz",
         )
     values: dict[str, Array] = {}
@@ -69,8 +70,10 @@ def align(streams: Sequence[Stream], suite: Suite, *, flight_id: str = "flight")
             repairs.append(f"{int((cells < 0).sum()):,} rows before or after the record on GPS time left out")
         is_stale = stale_rows(stream)
         names = _names(stream, suite)
+        columns, lines = _with_position(stream, names)
+        repairs += lines
         for column, name in names.items():
-            logged = stream.columns[column]
+            logged = columns[column]
             if name in suite.names or stream.units.get(column) in _ELECTRICAL:
                 limits = (suite[name].valid_min, suite[name].valid_max) if name in suite.names else (None, None)
                 logged, lines = without_sentinels(logged, *limits)  # before a mean can hide them
@@ -85,7 +88,7 @@ def align(streams: Sequence[Stream], suite: Suite, *, flight_id: str = "flight")
                 else:
                     flags[name] = (stale * STALE).astype(np.int32)
             elif name in ENVIRONMENT or name in MOTION:
-                mean, repair = mended(name, mean)
+                mean, repair = mended(name, mean, source=stream.source)
                 repairs += [repair] if repair else []
             values[name] = mean
             about[name] = {"instrument": stream.key} | (
@@ -96,7 +99,6 @@ def align(streams: Sequence[Stream], suite: Suite, *, flight_id: str = "flight")
             values[f"{prefix}_samples"] = np.bincount(cells[cells >= 0], minlength=count).astype(np.int16)
             about[f"{prefix}_samples"] = {"long_name": f"rows of {stream.key} in this cell", "units": "1"}
         placed.append(_placed(stream, cells, suite.rate_hz, tuple(repairs)))
-    _unswap(values, placed)
     step = np.timedelta64(round(1e9 / suite.rate_hz), "ns")
     flight = new_flight(
         start + np.arange(count) * step,
@@ -139,7 +141,22 @@ def _names(stream: Stream, suite: Suite) -> dict[str, str]:
     return {column: wanted.get(column, f"{prefix}_{column}") for column in stream.columns}
 
 
+def _with_position(stream: Stream, names: Mapping[str, str]) -> tuple[dict[str, Array], list[str]]:
+    """The columns of a stream, its position checked where it is the flight's, and a line for each repair."""
+    by_name = {name: column for column, name in names.items()}
+    if not {"latitude", "longitude"} <= set(by_name):
+        return stream.columns, []
+    north, east = by_name["latitude"], by_name["longitude"]
+    latitude, longitude, lines = checked_position(stream.columns[north], stream.columns[east], source=stream.source)
+    return stream.columns | {north: latitude, east: longitude}, lines
+
+
 def repair_stamps(stream: Stream, rate_hz: float) -> Stream:
+    """The stream with lost clocks and a clock set back put right."""
+    return undo_step_back(_place_lost_rows(stream, rate_hz), rate_hz)
+
+
+def _place_lost_rows(stream: Stream, rate_hz: float) -> Stream:
     """Rows whose clock was lost (stamp far off, and out of order or a month away) placed by their neighbours."""
     seconds = stream.time.astype(np.int64) / 1e9
     order = np.argsort(seconds, kind="stable")
@@ -270,16 +287,6 @@ def _placed(stream: Stream, cells: Index, rate_hz: float, repairs: tuple[str, ..
         float(gaps.max()) if len(gaps) else 0.0,
         tuple(listed),
     )
-
-
-def _unswap(values: dict[str, Array], placed: list[Placed]) -> None:
-    """Latitude and longitude that can only be the other way round are swapped back, and listed."""
-    if "latitude" not in values or "longitude" not in values:
-        return
-    latitude, longitude = values["latitude"], values["longitude"]
-    if np.nanmax(np.abs(latitude), initial=0) > 90 and np.nanmax(np.abs(longitude), initial=0) <= 90:
-        values["latitude"], values["longitude"] = longitude, latitude
-        placed[0] = replace(placed[0], repairs=(*placed[0].repairs, "latitude and longitude were swapped: put right"))
 
 
 def _with_rows(flight: xr.Dataset, streams: Sequence[Stream], placed: Sequence[Placed]) -> xr.Dataset:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from pc2dae.errors import FlightError, SuiteError
 from pc2dae.flight.schema import BELOW_DETECTION, SATURATED, add_history, new_flight, suite_of, timestamp
 from pc2dae.suite import ENVIRONMENT, MOTION, Channel, Family, Suite, canonical_units, parse_suite
+from pc2dae.suite.model import reserved_for
 
 _LONGEST_S = 1e7  # seconds after midnight of the first day: four months, more than any flight
 _OURS = "pc2dae_attributes"  # the comment line that carries a flight's own attributes
@@ -46,14 +47,13 @@ class Table:
     flags: dict[str, NDArray[np.int32]]  # saturated and below_detection, of the columns where either occurs
     interval_s: float  # 0 where irregular
     comments: tuple[str, ...]  # the normal comments, line by line
-    repairs: tuple[str, ...] = ()  # what was left out
+    repairs: tuple[str, ...] = ()
 
 
 def read_table(path: Path) -> Table:
     """Read an FFI-1001 file: scale factors applied, missing values and detection flags taken out."""
     try:
         text = path.read_text(encoding="utf-8", errors="replace")
-        is_cut = not text.endswith("\n")
         lines = text.splitlines()
         head, kind = (int(word) for word in lines[0].split(",")[:2])
         if kind != 1001:
@@ -61,6 +61,8 @@ def read_table(path: Path) -> Table:
                 f"{path.name} is ICARTT format {kind}", hint="only format 1001 (one line per time) is read"
             )
         year, month, day = (int(word) for word in lines[6].split(",")[:3])
+        if not 1900 <= year < 2200:  # datetime64[ns] would wrap around
+            raise ValueError(f"the year {year} in line 7")
         interval = float(lines[7].split(",")[0])
         count = int(lines[9])
         scales = np.array(lines[10].split(","), dtype=np.float64)
@@ -71,18 +73,19 @@ def read_table(path: Path) -> Table:
         comments = tuple(lines[normal + 1 : head - 1])
         if not len(scales) == len(missing) == len(variables) == count:
             raise ValueError(f"{count} variables, but {len(scales)} scale factors and {len(missing)} missing values")
-        body = pd.read_csv(io.StringIO("\n".join(lines[head:])), header=None)
-        rows = lines[head:-1] if is_cut else lines[head:]
-        short = next((n for n, line in enumerate(rows, head + 1) if line and line.count(",") != count), None)
-        if short is not None:
-            raise ValueError(f"line {short:,} has not {count + 1} numbers")
+        is_cut = not text.endswith("\n")  # then a number may be cut too, and a missing value become one
+        rows = lines[head : len(lines) - is_cut]
+        widths = np.array([row.count(",") + 1 if row.strip() else count + 1 for row in rows])
+        if (widths < count + 1).any():
+            short = int(np.argmax(widths < count + 1))
+            raise ValueError(f"line {head + short + 1:,} has {widths[short]} numbers, expected {count + 1}")
+        body = pd.read_csv(io.StringIO("\n".join(rows)), header=None)
         data = body.to_numpy(np.float64)
         if data.shape[1] != count + 1:
             raise ValueError(f"rows have {data.shape[1]} numbers, expected {count + 1}")
         untimed = ~(np.abs(data[:, 0]) < _LONGEST_S)
         if untimed.any():
             raise ValueError(f"the time in line {head + int(np.argmax(untimed)) + 1:,} is no second of a flight")
-        data = data[:-1] if is_cut else data  # without a line end the last number may be cut
         midnight = np.datetime64(f"{year:04d}-{month:02d}-{day:02d}", "ns")
         if len({name for name, *_ in variables}) < count:
             raise ValueError("two variables have one name")
@@ -107,7 +110,7 @@ def read_table(path: Path) -> Table:
         flags=flags,
         interval_s=interval,
         comments=comments,
-        repairs=("last line left out: it has no end",) if is_cut else (),
+        repairs=(f"last line, which is cut, left out (line {len(lines):,})",) if is_cut else (),
     )
 
 
@@ -165,8 +168,8 @@ def suite_from(table: Table, name: str) -> Suite:
             units = canonical_units(table.units[column])
         except SuiteError:
             continue
-        if units in _CONCENTRATIONS and np.isfinite(values).any():
-            plain = re.sub(r"\W", "_", column)
+        plain = re.sub(r"\W", "_", column)
+        if units in _CONCENTRATIONS and np.isfinite(values).any() and reserved_for(plain) is None:
             channels.append(Channel(name=plain if plain[0].isalpha() else f"v_{plain}", units=units, column=column))
     if not channels:
         raise FlightError(f"{name} holds no concentration", hint="pass --suite")

@@ -36,13 +36,11 @@ def write_flight(flight: xr.Dataset, path: str | os.PathLike[str]) -> None:
             (write_csv if suffix == ".csv" else write_icartt)(flight, temporary)
 
 
-def check_target(path: str | os.PathLike[str], sources: Iterable[str | os.PathLike[str]] = ()) -> None:
-    """Refuse before the work what would fail after it: no format, no place to write, or one of the `sources` itself."""
+def check_target(path: str | os.PathLike[str]) -> None:
+    """Refuse before the work what would fail after it: no format, no place to write."""
     target = Path(path)
     if _suffix(target) == ".zarr":
         _need_zarr()
-    if target.resolve() in {Path(source).resolve() for source in sources}:
-        raise FlightError(f"{target} is the input: what was measured would be lost", hint="give -o another name")
     place = next(folder for folder in target.absolute().parents if folder.exists())
     if not place.is_dir():
         raise FlightError(f"{target} cannot be written: {place} is not a folder", hint="give -o another place")
@@ -94,7 +92,7 @@ def _described(dataset: xr.Dataset, source: Path, suite: Suite | None) -> xr.Dat
     flight = new_flight(dataset["time"].values, values, suite, flight_id=source.stem, history=f"read {source.name}")
     for name, variable in found.items():
         flight[name].attrs["units"] = variable.attrs.get("units", flight[name].attrs["units"])
-    return _plausible(conform(flight), source)
+    return _plausible(conform(flight), [name for name in found if "units" not in found[name].attrs], source)
 
 
 def _columns(suite: Suite) -> dict[str, str]:
@@ -103,15 +101,16 @@ def _columns(suite: Suite) -> dict[str, str]:
     return columns | {str(key): column for key, column in (suite.environment | suite.motion).items()}
 
 
-def _plausible(flight: xr.Dataset, source: Path) -> xr.Dataset:
-    """The flight with air in its units where a range shows that it was not; a channel in a wrong one is refused."""
-    for channel in suite_of(flight).channels:
-        check_units(channel, flight[channel.name].values, source=source.name)
-    for name in (*ENVIRONMENT, *MOTION):
-        if name in flight:
-            values, repair = mended(name, flight[name].values)
-            if repair is not None:
-                flight = add_history(flight.assign({name: flight[name].copy(data=values)}), repair)
+def _plausible(flight: xr.Dataset, unstated: Iterable[str], source: Path) -> xr.Dataset:
+    """The flight with what has no stated unit judged by its range: air is converted, a channel refused."""
+    suite = suite_of(flight)
+    for name in unstated:
+        if name in suite.names:
+            check_units(suite[name], flight[name].values, source=source.name)
+            continue
+        values, repair = mended(name, flight[name].values, source=source.name)
+        if repair is not None:
+            flight = add_history(flight.assign({name: flight[name].copy(data=values)}), repair)
     return flight
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +16,7 @@ from numpy.typing import NDArray
 from pc2dae.errors import LogError, nearest
 from pc2dae.flight.stream import Array
 from pc2dae.logs.files import Lines, LogFile
-from pc2dae.logs.numbers import Numbers, numbers
+from pc2dae.logs.numbers import Numbers, SignEvidence, numbers
 from pc2dae.logs.stamps import StampParser, Times
 from pc2dae.logs.text import Stamps, Table, cut
 
@@ -37,6 +39,7 @@ class Layout:
     comment: str | None
     keep_stamps: bool  # as text, one per row
     thin_s: float | None  # average to cells of this length while reading
+    signs: Mapping[str, str] | None  # decimal sign of each wanted column, None before one is in doubt
 
 
 class Builder:
@@ -58,6 +61,7 @@ class Builder:
         self.times: list[Times] = []
         self.texts: dict[str, dict[str, None]] = {name: {} for name in layout.texts if name in counts}
         self.rows = self.kept = self.before_thinning = 0
+        self.first_cell = np.iinfo(np.int64).max
         self.held: tuple[Times, dict[str, Array]] | None = None  # rows of a cell that the next block may go on with
         self.dropped: dict[str, tuple[int, int]] = {}  # why → how many, first line
         self.cells = Numbers()
@@ -67,19 +71,28 @@ class Builder:
     def add(self, piece: Lines) -> None:
         """Take some lines in."""
         rows, at = self._complete_rows(piece)
+        layout = self.layout
+        is_doubted = piece.is_cut and bool(rows) and not self._is_whole(rows[-1])  # such a piece is one line
+        if is_doubted and layout.names[-1] in (*layout.time, *self.more_stamps):
+            self._drop("last line, which is cut,", int(at[-1]))
+            rows, at = rows[:-1], at[:-1]
         if not rows:
             return
-        layout = self.layout
-        data = self._columns(rows)
+        data = self._columns(rows, (*layout.time, *layout.wanted, *self.texts, *self.more_stamps))
         stamp = data[layout.time[0]]
         if len(layout.time) > 1:
             stamp = pc.binary_join_element_wise(*(data[name] for name in layout.time), " ")
         times = self.stamps.parse(stamp, at)
-        part = {n: numbers(data[n], at, name=n, separator=layout.separator, counts=self.cells) for n in layout.wanted}
+        signs = layout.signs or {}
+        part = {n: numbers(data[n], at, name=n, sign=signs.get(n), counts=self.cells) for n in layout.wanted}
         for name in self.texts:
             self.texts[name].update(dict.fromkeys(data[name].unique().to_pylist()))
-        if piece.is_cut and at[-1] == piece.first + len(piece.texts) - 1:
-            self._doubt_last_cell(rows, part)
+        if is_doubted and layout.names[-1] in part:
+            part[layout.names[-1]][-1] = np.nan
+            last = cut(rows[-1], layout.separator)[-1].strip()
+            self.repairs.append(
+                f"the file ends without a line end (line {at[-1]:,}): the last cell '{last}' may be cut and is not used"
+            )
         more = {name: parser.parse(data[name], at) for name, parser in self.more_stamps.items()}
         good = ~np.isnat(times)
         for line in at[~good].tolist():
@@ -87,8 +100,10 @@ class Builder:
         self.more.append({name: stamps[good] for name, stamps in more.items()})
         if self.stamp_texts is not None:
             self.stamp_texts.append(stamp.filter(pa.array(good)))
+        if layout.thin_s is not None:
+            self._check_order(times[good], at[good])
         self._keep(times[good], {name: values[good] for name, values in part.items()})
-        self.recent = rows[-50:]
+        self.recent = [*self.recent, *rows][-50:]
 
     def _keep(self, times: Times, part: dict[str, Array], *, is_last: bool = False) -> None:
         if self.layout.thin_s is not None:
@@ -109,6 +124,22 @@ class Builder:
             width = f"{len(self.layout.wanted)} column" + "s" * (len(self.layout.wanted) != 1)
             said = f"more than {self.kept:,} rows with {width} are too much for one flight"
             raise LogError(f"{self.layout.file.name}: {said}", hint="split the file by day")
+
+    def _check_order(self, times: Times, at: NDArray[np.int64]) -> None:
+        """Refuse to average rows of different moments: those after a step back of the clock with those before."""
+        assert self.layout.thin_s is not None
+        cells = _cells(times, self.layout.thin_s)
+        steps = np.diff(cells)
+        self.first_cell = min(self.first_cell, int(cells[0])) if len(cells) else self.first_cell
+        back = (steps < -1) & (cells[1:] >= self.first_cell)
+        if back.any() and np.median(steps) >= 0:
+            row = int(np.argmax(back)) + 1
+            old, new = (str(t.astype("datetime64[s]")).replace("T", " ") for t in times[row - 1 : row + 1])
+            raise LogError(
+                f"{self.layout.file.name}, line {int(at[row]):,}: time goes back from {old} to {new}, and a file of"
+                " this size is averaged while it is read",
+                hint="sort the rows by time, or split the file there",
+            )
 
     def _complete_rows(self, piece: Lines) -> tuple[list[str], NDArray[np.int64]]:
         """The lines that have every cell, and their numbers; the others are listed."""
@@ -134,9 +165,16 @@ class Builder:
                 )
         return rows, np.array(at, dtype=np.int64)
 
-    def _columns(self, rows: list[str]) -> dict[str, pa.Array]:
+    def weigh(self, piece: Lines, evidence: Mapping[str, SignEvidence]) -> None:
+        """Let the cells of some lines show their columns' decimal signs, without taking them in."""
+        rows, at = self._complete_rows(piece)
+        if rows:
+            for name, cells in self._columns(rows, evidence).items():
+                evidence[name].weigh(cells, at)
+
+    def _columns(self, rows: list[str], wanted: Iterable[str]) -> dict[str, pa.Array]:
         layout = self.layout
-        index = {n: str(layout.names.index(n)) for n in (*layout.time, *layout.wanted, *self.texts, *self.more_stamps)}
+        index = {name: str(layout.names.index(name)) for name in wanted}
         unique = [str(i) for i in range(len(layout.names))]  # columns nobody wants may share a name
         try:
             table = pa.csv.read_csv(
@@ -155,17 +193,21 @@ class Builder:
             raise LogError(f"{layout.file.name}: quotes are not closed between lines", hint="repair the quotes")
         return {name: table.column(i).combine_chunks() for name, i in index.items()}
 
-    def _doubt_last_cell(self, rows: list[str], part: dict[str, Array]) -> None:
-        """Without a line end the last number may be cut: it needs as many decimals as its column always has."""
-        name = self.layout.names[-1]
-        if name not in part:
-            return
-        last = cut(rows[-1], self.layout.separator)[-1].strip()
-        decimals = {len(cut(row, self.layout.separator)[-1].strip().partition(".")[2]) for row in self.recent}
-        if decimals == {len(last.partition(".")[2])} and decimals != {0}:
-            return
-        part[name][-1] = np.nan
-        self.repairs.append(f"the file ends without a line end: the last cell '{last}' may be cut and is not used")
+    def _is_whole(self, line: str) -> bool:
+        """Whether the last cell of a line without an end is certainly not cut.
+
+        It is quoted; or a stamp without fraction, written like all before; or a number padded to as many decimals as
+        all before, which a zero at the end of one of them shows (12.50, never 12.5), with no digit more before them.
+        """
+        if line.endswith('"'):
+            return True
+        last, *recent = (cut(row, self.layout.separator)[-1].strip() for row in (line, *self.recent))
+        if self.layout.names[-1] not in self.layout.wanted:
+            return "." not in last and {_shape(text) for text in recent} == {_shape(last)}
+        sign = (self.layout.signs or {}).get(self.layout.names[-1], ".")
+        decimals = {len(text.partition(sign)[2]) for text in recent}
+        is_padded = len(decimals) == 1 and min(decimals) > 1 and any(text.endswith("0") for text in recent)
+        return is_padded and _shape(last) in {_shape(text) for text in recent}
 
     def _drop(self, why: str, line: int) -> None:
         count, first = self.dropped.get(why, (0, line))
@@ -186,6 +228,7 @@ class Builder:
         if layout.thin_s is not None:
             averaged = f"{self.before_thinning:,} rows averaged to {self.kept:,} cells while reading"
             self.repairs.append(f"a very large file: {averaged}, the rows themselves are not kept")
+        self.stamps.check()
         self.repairs += self.cells.listed() + self.stamps.listed()
         pa.default_memory_pool().release_unused()
         # Column by column, so that no second copy of everything exists.
@@ -204,6 +247,10 @@ class Builder:
             stamp_texts=pa.concat_arrays(self.stamp_texts) if self.stamp_texts else None,
             is_thinned=layout.thin_s is not None,
         )
+
+
+def _shape(text: str) -> str:
+    return re.sub(r"\d", "0", text)
 
 
 def _cells(times: Times, cell_s: float) -> NDArray[np.int64]:

@@ -5,17 +5,21 @@ from __future__ import annotations
 import codecs
 import gzip
 import lzma
+import os
+import re
 import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, NoReturn, cast
 
 from pc2dae.errors import LogError
+from pc2dae.logs.stamps import NeedsChoice
 
 BLOCK = 1 << 20  # bytes read at a time: memory stays bounded however long the file
+MAX_LINE = 1 << 20  # characters: no log has such lines, and putting longer ones together takes quadratic time
 HEAD = 1 << 16  # bytes a reader may look at to recognise its file
 _BROKEN = (
     EOFError,
@@ -34,6 +38,7 @@ class LogFile:
 
     path: Path
     member: str | None = None
+    salvage: bool = False  # of a damaged compressed file, use what can be unpacked
 
     @property
     def name(self) -> str:
@@ -61,37 +66,47 @@ class LogFile:
         try:
             with self.open() as handle:
                 return handle.read(HEAD)
-        except _BROKEN:
-            head = _rescue(self, HEAD)
-            if not head:
-                raise self._broken() from None
-            return head
+        except _BROKEN as error:
+            return _remainder(self, 0, HEAD) or self._refuse(error)
 
-    def _broken(self) -> LogError:
-        return LogError(f"{self.name}: cannot be unpacked (cut or damaged)", hint="copy the file again")
+    def _refuse(self, error: BaseException) -> NoReturn:
+        """Raise the error for a damaged file; nothing left to salvage is no reason to stop a whole folder."""
+        what = "cut short" if isinstance(error, EOFError) else "damaged (checksum or contents are wrong)"
+        if self.salvage:
+            raise LogError(f"{self.name}: the compressed file is {what} and nothing of it can be used")
+        raise NeedsChoice(f"{self.name}: the compressed file is {what}",
+                          hint="copy it again, or use what can be unpacked with `pc2dae ingest --salvage`")  # fmt: skip
 
 
-def blocks(file: LogFile, repairs: list[str]) -> Iterator[bytes]:
-    """The bytes in pieces; where a compressed file breaks off, what came before is given and the break is listed."""
+def blocks(file: LogFile, damage: list[str]) -> Iterator[bytes]:
+    """The bytes in pieces; a damaged compressed file is an error, or with `salvage` a line in `damage` at its end.
+
+    No checksum then vouches for what was unpacked: after a mere cut it is exact, after damage any byte may be wrong.
+    """
     given = 0
     try:
         with file.open() as handle:
             while block := handle.read(BLOCK):
                 given += len(block)
                 yield block
-    except _BROKEN:
-        block = _rescue(file, given + BLOCK)[given:]
-        if given == 0 and not block:
-            raise file._broken() from None
-        repairs.append("the compressed file is cut or damaged: only what could be unpacked is used")
+    except _BROKEN as error:
+        block = _remainder(file, given, BLOCK) if file.salvage else b""
+        given += len(block)
+        if not file.salvage or not given:
+            file._refuse(error)
+        if isinstance(error, EOFError):
+            damage.append(f"the compressed file is cut short: {given:,} bytes before the cut used unverified")
+        else:
+            damage.append(f"the compressed file is damaged: {given:,} bytes unpacked, any value may be wrong")
         if block:
             yield block
 
 
-def _rescue(file: LogFile, most: int) -> bytes:
-    """What a damaged file gives when read in small bites, at most so many bytes."""
+def _remainder(file: LogFile, start: int, most: int) -> bytes:
+    """What a damaged file still gives from byte `start` on when read in small bites, at most so many bytes."""
     kept = bytearray()
     with suppress(*_BROKEN), file.open() as handle:
+        handle.seek(start)
         while len(kept) < most and (bite := handle.read1(64) if hasattr(handle, "read1") else handle.read(64)):
             kept += bite
     return bytes(kept[:most])
@@ -126,7 +141,8 @@ def lines(file: LogFile, repairs: list[str]) -> Iterator[Lines]:
     """The file's lines in pieces, whatever encoding and line ends; what is not UTF-8 is read as Latin-1 and listed."""
     decoder: codecs.IncrementalDecoder | None = None
     number, rest = 1, ""
-    for block in blocks(file, repairs):
+    damage: list[str] = []
+    for block in blocks(file, damage):
         if decoder is None:
             encoding = encoding_of(block[:HEAD])
             if encoding.startswith("utf-16"):
@@ -136,18 +152,26 @@ def lines(file: LogFile, repairs: list[str]) -> Iterator[Lines]:
             errors = "latin-1-rescue" if encoding.startswith("utf-8") else "replace"
             decoder = codecs.getincrementaldecoder(encoding)(errors=errors)
         text = rest + decoder.decode(block)
+        if "\0\0" in text:
+            text = re.sub("\0+", "\0", text)  # a card's empty tail may be longer than any line
         held = "\r" if text.endswith("\r") else ""  # its line feed may come with the next block
         text = text.removesuffix("\r").replace("\r\n", "\n").replace("\r", "\n")
         *texts, rest = text.split("\n")
         rest += held
+        for at, line in ((number, (texts or [rest])[0]), (number + len(texts), rest)):  # only these can be that long
+            if len(line) > MAX_LINE:
+                raise LogError(f"{file.name}, line {at:,}: longer than {MAX_LINE:,} characters",
+                               hint="is this the log of an instrument?")  # fmt: skip
         if texts:
             yield Lines(number, texts)
             number += len(texts)
+    if damage:  # the last line is cut by the damage
+        repairs.append(f"{damage[0]}, {number - 1:,} whole lines")
+        return
     if decoder is not None:
         rest += decoder.decode(b"", final=True)
-    rest = rest.replace("\r", "")
-    if rest:
-        yield Lines(number, [rest], is_cut=True)
+    if rest.rstrip("\r"):
+        yield Lines(number, [rest.rstrip("\r")], is_cut=not rest.endswith("\r"))
 
 
 def _is_utf8(block: bytes) -> bool:
@@ -178,30 +202,44 @@ def head_lines(file: LogFile, count: int = 200) -> list[str]:
     return found[:count]
 
 
-def find_files(paths: list[Path]) -> list[LogFile]:
-    """All files under `paths` in the order of their names, zips opened up; hidden files are left out."""
-    found: list[LogFile] = []
+def find_files(paths: list[Path], *, salvage: bool = False) -> list[LogFile]:
+    """All files under `paths` in the order of their names, each once, zips opened up; hidden files are left out."""
+    found: dict[str, Path] = {}
     for path in paths:
         if not path.exists():
             raise LogError(f"there is no file or folder '{path}'", hint="check the path")
-        inside = (
-            sorted(p for p in path.rglob("*") if p.is_file() and not p.name.startswith("."))
-            if path.is_dir()
-            else [path]
-        )
-        for one in inside:
-            found += _members(one)
-    return found
+        for one in _inside(path) if path.is_dir() and not is_store(path) else [path]:
+            found.setdefault(os.path.realpath(one), one)
+    return [file for path in found.values() for file in _members(path, salvage)]
 
 
-def _members(path: Path) -> list[LogFile]:
+def is_store(folder: Path) -> bool:
+    """Whether a folder is a Zarr store."""
+    return (folder / "zarr.json").is_file() or (folder / ".zgroup").is_file()
+
+
+def _inside(folder: Path) -> list[Path]:
+    """The files of a folder, links last; a Zarr store or a link to a folder counts as one file."""
+    found: list[Path] = []
+    for place, folders, names in os.walk(folder):
+        below = [Path(place, name) for name in folders if not name.startswith(".")]
+        whole = [path for path in below if path.is_symlink() or is_store(path)]
+        folders[:] = [path.name for path in below if path not in whole]
+        files = [Path(place, name) for name in names if not name.startswith(".")]
+        found += [*(path for path in files if path.is_file()), *whole]
+    return sorted(found, key=lambda path: (path.is_symlink(), path))
+
+
+def _members(path: Path, salvage: bool) -> list[LogFile]:
+    if path.is_dir():
+        return [LogFile(path)]
     try:
         with path.open("rb") as handle:
             is_zip = handle.read(4) == b"PK\x03\x04"
         if not is_zip:
-            return [LogFile(path)]
+            return [LogFile(path, salvage=salvage)]
         with zipfile.ZipFile(path) as archive:
-            names = [info.filename for info in archive.infolist() if not info.is_dir()]
+            names = [info.filename for info in archive.infolist() if not info.filename.endswith("/")]
             locked = [info.filename for info in archive.infolist() if info.flag_bits & 1]
     except _BROKEN:
         raise LogError(f"{path.name}: the zip is cut or damaged", hint="copy the file again") from None
@@ -211,4 +249,5 @@ def _members(path: Path) -> list[LogFile]:
         raise LogError(f"{path.name}: '{locked[0]}' is encrypted", hint="unpack it first")
     if "[Content_Types].xml" in names:  # an Office workbook is a zip too
         return [LogFile(path)]
-    return [LogFile(path, name) for name in sorted(names) if not name.rpartition("/")[2].startswith((".", "__MACOSX"))]
+    wanted = [name for name in sorted(names) if not name.rpartition("/")[2].startswith((".", "__MACOSX"))]
+    return [LogFile(path, name, salvage) for name in wanted]

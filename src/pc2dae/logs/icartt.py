@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import tempfile
 from pathlib import Path
 
@@ -12,9 +11,10 @@ import numpy as np
 from pc2dae.errors import FlightError, LogError, SuiteError
 from pc2dae.flight.icartt import read_table
 from pc2dae.flight.stream import Stream
-from pc2dae.logs.files import LogFile
+from pc2dae.logs.files import LogFile, lines
 from pc2dae.logs.reader import Declared, Head
 from pc2dae.suite import Channel, Suite, canonical_units
+from pc2dae.suite.model import reserved_for
 
 DECLARED = Declared()  # depends on the file: see `declared`
 _MIXING = re.compile(r"^(CO2|CO|CH4|O3|NO2|NO|NOx|SO2|N2O)(?:_|$)", re.IGNORECASE)
@@ -33,10 +33,11 @@ def recognises(head: Head) -> bool:
 
 def read(file: LogFile, head: Head, *, zone: str | None, suite: Suite | None) -> list[Stream]:
     """Every variable under its lower-case name, missing values and detection-limit flags taken out."""
+    repairs: list[str] = []
     with tempfile.TemporaryDirectory() as folder:
         plain = Path(folder) / Path(file.name).name
-        with file.open() as packed, plain.open("wb") as unpacked:
-            shutil.copyfileobj(packed, unpacked)
+        with plain.open("w", encoding="utf-8", newline="") as unpacked:
+            unpacked.writelines(f"{line}\n" for piece in lines(file, repairs) for line in piece.texts)
         try:
             table = read_table(plain)
         except (FlightError, ValueError, OverflowError) as error:
@@ -50,19 +51,8 @@ def read(file: LogFile, head: Head, *, zone: str | None, suite: Suite | None) ->
     if "longitude" in columns:
         columns["longitude"] = (columns["longitude"] + 180.0) % 360.0 - 180.0  # archives count from 0 to 360
     units = {name: units.get(name, "1") for name in columns}
-    return [
-        Stream(
-            "icartt",
-            "",
-            table.time,
-            columns,
-            units,
-            clock="gps",
-            rows_read=len(table.time),
-            repairs=table.repairs,
-            source=file.name,
-        )
-    ]
+    return [Stream("icartt", "", table.time, columns, units, clock="gps", rows_read=len(table.time),
+                   repairs=(*repairs, *table.repairs), source=file.name)]  # fmt: skip
 
 
 def declared(stream: Stream) -> Declared:
@@ -70,7 +60,7 @@ def declared(stream: Stream) -> Declared:
     channels = []
     for name, values in stream.columns.items():
         match = _MIXING.match(name)
-        if match is None or np.isfinite(values).mean() < 0.1:
+        if match is None or np.isfinite(values).mean() < 0.1 or reserved_for(name) is not None:
             continue
         try:
             units = canonical_units(stream.units[name])

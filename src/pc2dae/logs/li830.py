@@ -86,6 +86,7 @@ def read(file: LogFile, head: Head, *, zone: str | None, suite: Suite | None) ->
         repairs.append(f"{len(broken):,} lines that are no complete record left out (first: line {broken[0]:,})")
     parser = StampParser(file.name)
     time = parser.parse(pa.array(stamps), np.array(at))
+    parser.check()
     if not parser.is_zoned:
         time = to_utc(time, zone, file=file.name, repairs=repairs)
     good = ~np.isnat(time)

@@ -1,7 +1,12 @@
-"""Cells as numbers: what is no number becomes missing and is counted."""
+"""Cells as numbers: what is no number becomes missing and is counted.
+
+The decimal sign is decided for each column from all rows of its file (`decimal_signs`): `150,629` is 150.629 beside
+`18,60` and 150629 beside `12.5`. Where nothing tells, the file is refused.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -9,12 +14,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from pc2dae.errors import LogError
 from pc2dae.flight.stream import Array
 
 _MISSING = ("", "na", "n/a", "nan", "null", "none", "-", "--", "#n/a", "-nan", "nan(ind)", "?")
-_NUMBER = r"^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$"
-_THOUSANDS = r"^[-+]?\d{1,3}(,\d{3})+(\.\d+)?$"
-_DECIMAL_COMMA = r"^[-+]?\d{1,3}(\.\d{3})*(,\d+)?$|^[-+]?\d*,\d+([eE][-+]?\d+)?$"
+_GROUPED = r"^[-+]?\d{1,3}([\x{a0}\x{2009}\x{202f}'’]\d{3})+([.,]\d*)?$"  # a plain blank may part two numbers: not here
+_NUMBER = {
+    ".": r"^[-+]?([1-9]\d{0,2}(,\d{3})+(\.\d*)?|(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?)$",
+    ",": r"^[-+]?([1-9]\d{0,2}(\.\d{3})+(,\d*)?|(\d+,?\d*|,\d+)([eE][-+]?\d+)?)$",
+}  # by decimal sign; the other sign may part thousands
+_STRAY = 0.01  # cells with the other sign up to this share are damaged ones, not a second way of writing
+_HINT = "write all numbers with a decimal point and without thousands separators"
+
+
+class UndecidedSigns(Exception):
+    """A cell holds a comma, and the decimal signs of the file's columns have not been decided yet."""
 
 
 @dataclass
@@ -39,12 +53,81 @@ class Numbers:
         ]
 
 
-def numbers(cells: pa.Array, at: NDArray[np.int64], *, name: str, separator: str, counts: Numbers) -> Array:
-    """A text column as float64, NaN where there is no finite number; `at` are line numbers for the list of repairs."""
-    try:
-        values = _floats(pc.if_else(pc.equal(cells, ""), pa.scalar(None, pa.string()), cells).cast(pa.float64()))
-    except pa.ArrowInvalid:
-        values = _careful(cells, at, name=name, separator=separator, counts=counts)
+@dataclass
+class SignEvidence:
+    """What the cells of one column say about its decimal sign."""
+
+    counts: dict[str, int] = field(default_factory=lambda: {".": 0, ",": 0})  # cells that have one reading only
+    first: dict[str, tuple[int, str]] = field(default_factory=dict)  # of these: line and cell
+    unclear: dict[str, tuple[int, str]] = field(default_factory=dict)  # by the sign it holds: the first `150,629`
+    has_short: bool = False  # whole numbers below 1000, as beside `1.234` where points part thousands
+
+    def weigh(self, cells: pa.Array, at: NDArray[np.int64]) -> None:
+        """Take some cells into account."""
+        text = _ungrouped(pc.utf8_trim_whitespace(cells))[0]
+        fits = {sign: np.asarray(pc.match_substring_regex(text, pattern)) for sign, pattern in _NUMBER.items()}
+        for sign, other in ((".", ","), (",", ".")):
+            sure = fits[sign] & ~fits[other]
+            unclear = fits["."] & fits[","] & np.asarray(pc.match_substring(text, sign))
+            self.counts[sign] += int(sure.sum())
+            for where, found in ((sure, self.first), (unclear, self.unclear)):
+                if where.any():
+                    row = int(np.argmax(where))
+                    found.setdefault(sign, (int(at[row]), str(text[row])))
+        self.has_short |= bool(pc.any(pc.match_substring_regex(text, r"^[-+]?[1-9]\d{0,2}$")).as_py())
+
+    def sign(self) -> str | None:
+        """The sign that the column's own cells show, None where they show none or both."""
+        point, comma = self.counts["."], self.counts[","]
+        if min(point, comma) > _STRAY * max(point, comma) or not point + comma:
+            return None
+        return "." if point > comma else ","
+
+
+def decimal_signs(
+    evidence: Mapping[str, SignEvidence], wanted: Sequence[str], *, file: str, separator: str
+) -> dict[str, str]:
+    """The decimal sign of each wanted column: by its own cells, else by the other columns, else by the separator."""
+    signs = {}
+    shown = [
+        {found for name, column in evidence.items() if (name in wanted) == is_wanted and (found := column.sign())}
+        for is_wanted in (True, False)
+    ]
+    in_file = next((found for found in shown if found), {","} if separator == ";" else set())
+    for name in wanted:
+        column = evidence[name]
+        if column.sign() is None and len(column.first) == 2:
+            (line, cell), (other_line, other) = sorted(column.first.values(), reverse=True)
+            raise LogError(
+                f"{file}, line {line:,}: column '{name}' has '{cell}', but '{other}' in line {other_line:,}:"
+                " decimal point and decimal comma",
+                hint=_HINT,
+            )
+        sign = column.sign() or (next(iter(in_file)) if len(in_file) == 1 else None)
+        with_points_only = "." in column.unclear and "," not in column.unclear
+        is_clear = sign is not None or "," not in column.unclear
+        if with_points_only and sign == ",":
+            is_clear = column.has_short
+        if column.sign() is None and not is_clear:
+            line, cell = column.unclear.get(",") or column.unclear["."]
+            whole, _, decimals = cell.replace(",", ".").partition(".")
+            raise LogError(
+                f"{file}, line {line:,}: '{cell}' in column '{name}' may be {whole}.{decimals} or {whole}{decimals},"
+                " and no other number shows which",
+                hint=_HINT,
+            )
+        signs[name] = sign or "."
+    return signs
+
+
+def numbers(cells: pa.Array, at: NDArray[np.int64], *, name: str, sign: str | None, counts: Numbers) -> Array:
+    """A text column as float64, NaN where there is no finite number; `at` are line numbers for the list of repairs.
+
+    Without a decimal `sign` (yet) it is the point, and a number with a comma raises `UndecidedSigns`.
+    """
+    values = _plain(cells) if sign != "," else None
+    if values is None:
+        values = _careful(cells, at, name=name, sign=sign, counts=counts)
     infinite = np.isinf(values)
     if infinite.any():
         counts.add(name, "infinite values taken as missing", infinite, at)
@@ -52,39 +135,43 @@ def numbers(cells: pa.Array, at: NDArray[np.int64], *, name: str, separator: str
     return values
 
 
+def _plain(cells: pa.Array) -> Array | None:
+    """The column where every cell is a number with a decimal point or empty, else None."""
+    try:
+        return _floats(pc.if_else(pc.equal(cells, ""), pa.scalar(None, pa.string()), cells).cast(pa.float64()))
+    except pa.ArrowInvalid:
+        return None
+
+
 def _floats(cells: pa.Array) -> Array:
     return np.array(cells.to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
-def _careful(cells: pa.Array, at: NDArray[np.int64], *, name: str, separator: str, counts: Numbers) -> Array:
+def _careful(cells: pa.Array, at: NDArray[np.int64], *, name: str, sign: str | None, counts: Numbers) -> Array:
     text = pc.utf8_trim_whitespace(cells)
     absent = pc.is_in(pc.utf8_lower(text), value_set=pa.array(_MISSING))
-    none = pa.scalar(None, pa.string())
-    text = pc.if_else(absent, none, text)
-    has_comma = pc.fill_null(pc.match_substring(text, ","), False)
-    if pc.any(has_comma).as_py():
-        with_comma = np.asarray(has_comma)
-        pattern = _DECIMAL_COMMA if separator == ";" and not _both(text) else _THOUSANDS
-        fits = pc.fill_null(pc.match_substring_regex(text, pattern), False)
-        if pattern == _THOUSANDS:
-            mended, kind = pc.replace_substring(text, ",", ""), "thousands separators removed"
-        else:
-            mended, kind = (
-                pc.replace_substring(pc.replace_substring(text, ".", ""), ",", "."),
-                "decimal commas read as points",
-            )
-        text = pc.if_else(pc.and_(has_comma, fits), mended, text)
-        counts.add(name, kind, with_comma & np.asarray(fits), at)
-    is_number = pc.or_(
-        pc.match_substring_regex(text, _NUMBER), pc.match_substring_regex(text, r"(?i)^[-+]?inf(inity)?$")
-    )
-    bad = ~np.asarray(pc.fill_null(is_number, True))
+    text, grouped = _ungrouped(pc.if_else(absent, "", text))
+    fits = {s: pc.match_substring_regex(text, pattern) for s, pattern in _NUMBER.items()}
+    has_comma = pc.match_substring(text, ",")
+    if sign is None and pc.any(pc.or_(pc.and_(fits["."], has_comma), pc.and_not(fits[","], fits["."]))).as_py():
+        raise UndecidedSigns
+    decimal = sign or "."
+    group = "." if decimal == "," else ","
+    is_number = fits[decimal]
+    grouped |= np.asarray(pc.and_(is_number, pc.match_substring(text, group)))
+    counts.add(name, "thousands separators removed", grouped, at)
+    if decimal == ",":
+        counts.add(name, "decimal commas read as points", np.asarray(pc.and_(is_number, has_comma)), at)
+    plain = pc.replace_substring(pc.replace_substring(text, group, ""), decimal, ".")
+    infinite = pc.match_substring_regex(text, r"(?i)^[-+]?inf(inity)?$")
+    bad = ~np.asarray(pc.or_(pc.or_(is_number, infinite), pc.equal(text, "")))
     if bad.any():
         shown = str(text[int(np.argmax(bad))])[:30]
         counts.add(name, "cells that are no number taken as missing", bad, at, f", like '{shown}'")
-    return _floats(pc.if_else(pc.fill_null(is_number, False), text, none).cast(pa.float64()))
+    return _floats(pc.if_else(pc.or_(is_number, infinite), plain, pa.scalar(None, pa.string())).cast(pa.float64()))
 
 
-def _both(text: pa.Array) -> bool:
-    """Points after commas somewhere ("1,234.5"): then the comma is the thousands separator even between semicolons."""
-    return bool(pc.any(pc.match_substring_regex(text, r",\d{3}\.\d")).as_py())
+def _ungrouped(text: pa.Array) -> tuple[pa.Array, NDArray[np.bool_]]:
+    """Cells without narrow blanks or apostrophes between thousands, and which had some."""
+    grouped = pc.match_substring_regex(text, _GROUPED)
+    return pc.if_else(grouped, pc.replace_substring_regex(text, r"[^-+\d.,]", ""), text), np.array(grouped)

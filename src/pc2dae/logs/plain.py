@@ -9,16 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pc2dae.errors import LogError, nearest
-from pc2dae.flight.stream import Stream
+from pc2dae.flight.stream import Array, Stream
 from pc2dae.logs.cells import iso, zone_text
 from pc2dae.logs.files import LogFile
+from pc2dae.logs.header_units import can_convert, converted, unit_in
 from pc2dae.logs.reader import Declared, Head
 from pc2dae.logs.stamps import to_utc
 from pc2dae.logs.table import Stamps, Table, clean_names, cut, delimiter_of, read_table
+from pc2dae.sentinels import describe, find_sentinels
 from pc2dae.suite import Suite, load_suite, presets
 
 LARGE_BYTES = 200_000_000  # from here on a file is averaged to the suite's rate while it is read
 _MIXING = ("ppm", "ppb", "ppt")
+_WEATHER = {"air_temperature": "degC", "air_pressure": "hPa", "altitude": "m", "ground_speed": "m s-1"}
 DECLARED = Declared()  # the suite says what is what
 
 
@@ -95,11 +98,7 @@ def read(file: LogFile, head: Head, *, zone: str | None, suite: Suite | None) ->
     for name, values in columns.items():
         if np.isnan(values).all():
             table.repairs.append(f"column '{there[name]}': no value at all")
-        for what, label in (("column", there[name]), ("channel", name)):
-            said = _unit_in(label)
-            if said and units.get(name) in _MIXING and said != units[name]:
-                table.repairs.append(f"{what} '{label}', named {said}, is read as {units[name]} as the suite says")
-                break
+        columns[name] = _in_units(table, there[name], name, values, units.get(name) or _WEATHER.get(name, "1"))
     absent = [f"{name} ('{column}')" for name, column in wanted.items() if name not in there]
     if absent:
         table.repairs.append(f"no column for {', '.join(absent)}")
@@ -110,12 +109,31 @@ def read(file: LogFile, head: Head, *, zone: str | None, suite: Suite | None) ->
     return [replace(stream, repairs=tuple(table.repairs), notes=notes)]
 
 
+def _in_units(table: Table, column: str, name: str, values: Array, units: str) -> Array:
+    """A variable in its units, converted where the column's name has another one."""
+    found = unit_in(column, units)
+    if found is None or found == units:
+        named = unit_in(name, units)
+        if named not in (None, found, units):
+            table.repairs.append(f"channel '{name}', named {named}, is read as {units} as the suite says")
+        return values
+    if not can_convert(found, units):
+        raise LogError(
+            f"{table.file.name}: column '{column}' is in {found}, but '{name}' in {units}",
+            hint="correct the channel's units or column in the suite",
+        )
+    sentinels = find_sentinels(values)  # before the conversion makes other numbers of them
+    table.repairs += [f"{name}: {line}" for line in describe(values[sentinels])]
+    table.repairs.append(f"column '{column}' is in {found}: converted to {units}")
+    return converted(np.where(sentinels, np.nan, values), found, units)
+
+
 def _column_hint(column: str, units: str, header: list[str]) -> str:
     """The nearest column; first the one that differs by its unit alone, and then that its unit may be another."""
     same = next((name for name in header if _without_unit(name) == _without_unit(column) != ""), None)
     if same is None:
         return nearest(column, header)
-    said = _unit_in(same)
+    said = unit_in(same, units)
     if units not in _MIXING or said == units:
         return f"did you mean '{same}'?"
     why = f"it is named {said}, not {units}" if said else f"its name does not say {units}"
@@ -124,12 +142,6 @@ def _column_hint(column: str, units: str, header: list[str]) -> str:
 
 def _without_unit(column: str) -> str:
     return " ".join(word for word in re.split(r"[^a-z0-9]+", column.lower()) if word and word not in _MIXING)
-
-
-def _unit_in(column: str) -> str | None:
-    """The mixing ratio's unit that stands in a column's name, as in `CO_ppm`."""
-    words = re.split(r"[^a-z]+", column.lower())
-    return next((unit for unit in _MIXING if unit in words), None)
 
 
 def _without_sentinels(table: Table, column: str, suite: Suite) -> NDArray[np.float64]:

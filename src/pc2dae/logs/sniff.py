@@ -12,7 +12,6 @@ from types import ModuleType
 import numpy as np
 
 from pc2dae.errors import LogError
-from pc2dae.flight.align import repair_stamps
 from pc2dae.flight.stream import Stream
 from pc2dae.logs import (
     ae51,
@@ -33,9 +32,10 @@ from pc2dae.logs import (
     stap,
 )
 from pc2dae.logs.files import LogFile, find_files, head_lines
+from pc2dae.logs.join import joined
 from pc2dae.logs.reader import Declared, Head
 from pc2dae.logs.stamps import NeedsChoice
-from pc2dae.suite import Suite
+from pc2dae.suite import ENVIRONMENT, MOTION, Suite
 
 READERS: dict[str, ModuleType] = {
     "ma200": ma200,
@@ -81,11 +81,16 @@ def declared(stream: Stream) -> Declared:
     return found
 
 
-def read_logs(paths: Iterable[str | PathLike[str]], *, zone: str | None = None, suite: Suite | None = None) -> LogBook:
-    """Read every file under `paths`; one named by itself must be readable, one in a folder may be left out."""
+def read_logs(
+    paths: Iterable[str | PathLike[str]], *, zone: str | None = None, suite: Suite | None = None, salvage: bool = False
+) -> LogBook:
+    """Read every file under `paths`; one named by itself must be readable, one in a folder may be left out.
+
+    A damaged compressed file is an error; with `salvage`, the whole lines that can be unpacked are used.
+    """
     given = [Path(path) for path in paths]
     book = LogBook()
-    for file in find_files(given):
+    for file in find_files(given, salvage=salvage):
         try:
             book.streams.extend(read_file(file, zone=zone, suite=suite))
         except NeedsChoice:
@@ -100,7 +105,8 @@ def read_logs(paths: Iterable[str | PathLike[str]], *, zone: str | None = None, 
         raise LogError(f"nothing readable in {where} ({said or 'no files'})",
                        hint="name the folder of a flight's logs, or pass --suite for plain CSV")  # fmt: skip
     streams, too_far = _one_time(book.streams)
-    return LogBook(_joined(streams), book.ignored + too_far)
+    whole, repeated = joined(streams)
+    return LogBook(whole, [*book.ignored, *too_far, *(Ignored(*one) for one in repeated)])
 
 
 def is_flight(path: str | PathLike[str]) -> bool:
@@ -119,9 +125,14 @@ def read_file(file: LogFile, *, zone: str | None = None, suite: Suite | None = N
     """The streams of one file: by the suite if that describes plain CSV and fits, else by the reader that knows it."""
     if _is_sheet(file):
         return []
+    if file.path.is_dir():
+        what = "a link to a folder, which is not followed" if file.path.is_symlink() else "a Zarr store, not a log"
+        raise LogError(f"{file.name}: {what}")
     head = Head(file.head(), head_lines(file))
     if not head.raw.strip(b"\0 \r\n\t"):
         raise LogError(f"{file.name}: the file is empty")
+    if (output := _output(head)) is not None:
+        raise LogError(f"{file.name}: {output}, not a log", hint="name the instruments' own files")
     try:
         if suite is not None and not suite.sources and plain.fits(head, suite):
             return plain.read(file, head, zone=zone, suite=suite)
@@ -132,6 +143,25 @@ def read_file(file: LogFile, *, zone: str | None = None, suite: Suite | None = N
         return plain.read(file, head, zone=zone, suite=_plain_suite(file, head, suite))
     except (OverflowError, RecursionError) as error:
         raise LogError(f"{file.name}: cannot be read ({type(error).__name__}: {error})") from None
+
+
+def _output(head: Head) -> str | None:
+    """What a file is if it is one that this project writes."""
+    if head.raw.startswith((b"\x89HDF\r\n", b"CDF\x01", b"CDF\x02", b"CDF\x05")):
+        return "a netCDF file"
+    if head.raw[:100].lstrip().lower().startswith(b"<!doctype html"):
+        return "an HTML page"
+    if is_flight_table(plain.header_of(head)) or (icartt.recognises(head) and b"pc2dae_attributes:" in head.raw):
+        return "a flight that pc2dae wrote"
+    return None
+
+
+def is_flight_table(header: list[str]) -> bool:
+    """Whether a table has the columns that `flight.table` writes and no others."""
+    channels = [name[3:] for name in header if name.startswith("qc_") and name[3:] in header]
+    known = {"time", *MOTION, *ENVIRONMENT, *channels, *(f"qc_{name}" for name in channels)}
+    beside = tuple(f"{name}_" for name in channels)
+    return bool(channels) and header[0] == "time" and all(n in known or n.startswith(beside) for n in header)
 
 
 def _plain_suite(file: LogFile, head: Head, suite: Suite | None) -> Suite:
@@ -174,65 +204,6 @@ def _without_constants(stream: Stream, suite: Suite | None) -> Stream:
             columns[name] = np.where(gone, np.nan, values)
             repairs.append(f"{name}: {int(gone.sum()):,} sentinels taken as missing")
     return replace(stream, columns=columns, repairs=tuple(repairs))
-
-
-def _joined(streams: list[Stream]) -> list[Stream]:
-    """Parts of one instrument's record put together; several instruments of a kind told apart as units 1, 2, …"""
-    groups: dict[tuple[str, str], list[list[Stream]]] = {}
-    spans = {id(s): _span(s) for s in streams}
-    for stream in streams:
-        chains = groups.setdefault((stream.instrument, stream.unit), [])
-        mine = spans[id(stream)]
-        apart = [c for c in chains if c[0].serial == stream.serial and not any(_overlap(spans[id(s)], mine) for s in c)]
-        chain = apart[0] if apart else None
-        if chain is None:
-            chains.append([stream])
-        else:
-            chain.append(stream)
-    joined = []
-    for (kind, unit), chains in groups.items():
-        if kind == "csv" and len(chains) > 1:
-            raise LogError(f"{chains[0][0].source} and {chains[1][0].source} hold the same columns at the same time",
-                           hint="ingest them one by one")  # fmt: skip
-        for number, chain in enumerate(chains, 1):
-            whole = _concatenated(sorted(chain, key=lambda s: spans[id(s)]))
-            joined.append(replace(whole, unit=(f"{unit}{number}") if len(chains) > 1 else unit))
-    return joined
-
-
-def _span(stream: Stream) -> tuple[np.datetime64, np.datetime64]:
-    """First and last stamp, lost clocks apart."""
-    time = repair_stamps(stream, 1.0).time
-    return time.min(), time.max()
-
-
-def _overlap(a: tuple[np.datetime64, np.datetime64], b: tuple[np.datetime64, np.datetime64]) -> bool:
-    return bool(a[0] <= b[1] and b[0] <= a[1])
-
-
-def _concatenated(parts: list[Stream]) -> Stream:
-    if len(parts) == 1:
-        return parts[0]
-    names = list(dict.fromkeys(name for part in parts for name in part.columns))
-    columns = {n: np.concatenate([p.columns.get(n, np.full(len(p.time), np.nan)) for p in parts]) for n in names}
-    units = {name: unit for part in reversed(parts) for name, unit in part.units.items()}
-    repairs = tuple(f"{part.source}: {line}" for part in parts for line in part.repairs)
-    notes = dict(parts[0].notes)
-    stamps = [part.notes.get("stamp") for part in parts]
-    if "stamp" in notes:
-        kept = [s for s in stamps if s is not None]
-        notes["stamp"] = np.concatenate(kept) if len(kept) == len(stamps) else None
-    return replace(
-        parts[0],
-        time=np.concatenate([p.time for p in parts]),
-        columns=columns,
-        units=units,
-        repairs=repairs,
-        notes=notes,
-        rows_read=sum(p.rows_read for p in parts),
-        source=" + ".join(p.source for p in parts),
-        calibration=next((p.calibration for p in parts if p.calibration is not None), None),
-    )
 
 
 def _one_time(streams: list[Stream]) -> tuple[list[Stream], list[Ignored]]:

@@ -15,6 +15,8 @@ from pc2dae.errors import LogError, nearest
 
 Times = NDArray[np.datetime64]
 _ISO = r"^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d(:?\d\d)?)?$"
+_SECONDS = r"^.{13}:\d\d:\d\d"
+_HALF_DAY = r"(?i)^(\S+[T ]+)(0?[1-9]|1[0-2])((?::\d\d){1,2}(?:\.\d+)?)\s*[ap]\.?m\.?(.*)$"  # 01:05:00 PM
 _DAY_FIRST = r"^\s*(\d{1,2})[-/.](\d{1,2})[-/.](\d{4})"
 _EARLIEST, _LATEST = np.datetime64("1900-01-01", "ns"), np.datetime64("2200-01-01", "ns")
 
@@ -36,12 +38,20 @@ class StampParser:
             order is not None
         )  # 10/09/23 has one meaning only where the instrument's order is known
         self.is_zoned: bool | None = None
+        self.counts_milliseconds: bool | None = None  # of stamps that are numbers
+        self.has_seconds = self.has_half_days = False  # then a stamp without them is cut or damaged
+        self.last = np.datetime64("NaT", "ns")
+        self.hours: set[int] = set()
+        self.half_day: tuple[int, str, str] | None = None  # line, before and after a step back as of a 12-hour clock
         self.leap = 0
 
     def parse(self, texts: pa.Array, at: NDArray[np.int64]) -> Times:
         """The stamps as datetime64[ns], NaT where one cannot be read."""
         if self.format is not None:
-            return self._formatted(texts, at)
+            times = self._formatted(texts, at)
+            if "%p" not in self.format and not self.is_zoned:
+                self._look_for_half_days(times, at)
+            return times
         try:
             times, is_zoned = self._iso(texts)
         except pa.ArrowInvalid:
@@ -53,13 +63,44 @@ class StampParser:
                     hint="mend the stamps",
                 )
             self.is_zoned = is_zoned
-        return np.where((times >= _EARLIEST) & (times < _LATEST), times, np.datetime64("NaT"))
+        times = np.where((times >= _EARLIEST) & (times < _LATEST), times, np.datetime64("NaT"))
+        if not self.is_zoned and not self.has_half_days:
+            self._look_for_half_days(times, at)
+        return times
+
+    def _look_for_half_days(self, times: Times, at: NDArray[np.int64]) -> None:
+        """Remember the hours of the day and the first step back by half a day or nearly."""
+        good = ~np.isnat(times)
+        known = np.concatenate([[self.last], times[good]])
+        self.hours |= set(np.unique(known[1:].astype("datetime64[h]").astype(np.int64) % 24).tolist())
+        back = np.diff(known)
+        steps = (back <= -np.timedelta64(6, "h")) & (back > -np.timedelta64(12, "h"))
+        if steps.any() and self.half_day is None:
+            row = int(np.argmax(steps))
+            old, new = (str(t.astype("datetime64[s]"))[11:] for t in known[row : row + 2])
+            self.half_day = int(at[good][row]), old, new
+        self.last = known[-1]
+
+    def check(self) -> None:
+        """After all rows: refuse a clock of 12 hours without AM and PM."""
+        if self.half_day is not None and self.hours <= set(range(1, 13)):
+            line, old, new = self.half_day
+            raise LogError(
+                f"{self.file}, line {line:,}: the clock goes from {old} back to {new} and never shows 13 to 24 hours:"
+                " a 12-hour clock without AM and PM?",
+                hint="write stamps of 24 hours, or with AM and PM",
+            )
 
     def _iso(self, texts: pa.Array) -> tuple[Times, bool | None]:
         """ISO 8601 throughout, or an error."""
         first = next((t for t in texts[:50].to_pylist() if t), "")
         if not re.match(_ISO, first):
             raise pa.ArrowInvalid("not ISO")
+        has_seconds = re.match(_SECONDS, first) is not None
+        uniform = _SECONDS if has_seconds else r"^.{13}:\d\d($|Z|[+-])"
+        if self.has_half_days or self.has_seconds > has_seconds or not _all_match(texts, uniform):
+            raise pa.ArrowInvalid("not alike")
+        self.has_seconds = has_seconds
         is_zoned = re.search(r"(Z|[+-]\d\d(:?\d\d)?)$", first[16:]) is not None
         cast = texts.cast(pa.timestamp("ns", "UTC") if is_zoned else pa.timestamp("ns"))
         return np.asarray(
@@ -79,13 +120,23 @@ class StampParser:
         text = pc.replace_substring_regex(text, r"^(\d{4})[/.](\d{1,2})[/.]", r"\1-\2-")
         text = pc.replace_substring_regex(text, r"^(\d{4})-(\d)-", r"\1-0\2-")
         text = pc.replace_substring_regex(text, r"^(\d{4}-\d\d)-(\d)([T ])", r"\1-0\2\3")
+        half_days = np.asarray(pc.match_substring_regex(text, _HALF_DAY))
+        is_pm = half_days & np.asarray(pc.match_substring_regex(text, r"(?i)\d\s*p\.?m"))
+        if half_days.any() or self.has_half_days:
+            self.has_half_days = True
+            bare = pc.replace_substring_regex(text, _HALF_DAY, r"\1\2\3\4")
+            text = pc.if_else(half_days, pc.replace_substring_regex(bare, r"^(\S+[T ]+)12:", r"\100:"), "")
         text = pc.replace_substring_regex(text, r"^(\S{10})[T ]+(\d):", r"\1T0\2:")
+        text = pc.replace_substring_regex(text, r"(:\d\d),(\d{1,9})", r"\1.\2")
         text = pc.replace_substring_regex(text, r"\s*UTC$", "Z")
         leap = np.asarray(pc.match_substring_regex(text, r":60(\.|Z|[+-]|$)"))
         if leap.any():
             self.leap += int(leap.sum())
             text = pc.replace_substring_regex(text, r":60(\.|Z|[+-]|$)", r":59\1")
         good = pc.match_substring_regex(text, _ISO)
+        seconds = pc.and_(good, pc.match_substring_regex(text, _SECONDS))
+        self.has_seconds |= bool(pc.any(seconds).as_py())
+        good = seconds if self.has_seconds else good
         zoned = pc.match_substring_regex(text, r"\d(Z|[+-]\d\d(:?\d\d)?)$")
         zoned = pc.and_(zoned, pc.greater(pc.utf8_length(text), 16))
         shares = np.asarray(zoned)[np.asarray(good)]
@@ -103,7 +154,8 @@ class StampParser:
             times = np.asarray(kept.cast(kind).to_numpy(zero_copy_only=False), dtype="datetime64[ns]")
         except pa.ArrowInvalid:  # an impossible date somewhere: one by one
             times = np.array([_one(t, kind) for t in kept.to_pylist()], dtype="datetime64[ns]")
-        return np.asarray(times + leap * np.timedelta64(1, "s"), dtype="datetime64[ns]"), is_zoned
+        later = leap * np.timedelta64(1, "s") + is_pm * np.timedelta64(12, "h")
+        return np.asarray(times + later, dtype="datetime64[ns]"), is_zoned
 
     def _seconds(self, text: pa.Array) -> Times:
         """Seconds (or milliseconds) since the epoch."""
@@ -112,7 +164,11 @@ class StampParser:
             pc.if_else(valid, text, pa.scalar(None, pa.string())).cast(pa.float64()).to_numpy(zero_copy_only=False),
             dtype=float,
         )
-        seconds = np.where(seconds > 1e11, seconds / 1000.0, seconds)
+        is_milliseconds = seconds > 1e11
+        if self.counts_milliseconds is None:
+            self.counts_milliseconds = bool(np.median(is_milliseconds[np.isfinite(seconds)]) > 0.5)
+        seconds[is_milliseconds != self.counts_milliseconds] = np.nan  # a digit lost or too many
+        seconds /= 1000.0 if self.counts_milliseconds else 1.0
         whole = np.floor(np.nan_to_num(seconds))
         nanoseconds = (
             whole.astype(np.int64) * 1_000_000_000
@@ -137,8 +193,9 @@ class StampParser:
             elif second.max() > 12 >= first.max():
                 self.order = "mdy"
             else:
+                clock = "%I:%M:%S %p" if re.match(_HALF_DAY, str(text[0])) else "%H:%M:%S"
                 raise NeedsChoice(f"{self.file}, line {int(at[0]):,}: '{text[0]}' may be day/month or month/day",
-                               hint='say which in the suite: [time] format = "%d/%m/%Y %H:%M:%S"')  # fmt: skip
+                               hint=f'say which in the suite: [time] format = "%d/%m/%Y {clock}"')  # fmt: skip
         text = pc.replace_substring_regex(text, r"^(\d)([-/.])", r"0\1\2")
         text = pc.replace_substring_regex(text, r"^(\d\d[-/.])(\d)([-/.])", r"\10\2\3")
         pattern = r"^(\d\d)[-/.](\d\d)[-/.](\d{4})"
@@ -147,7 +204,7 @@ class StampParser:
     def _formatted(self, texts: pa.Array, at: NDArray[np.int64]) -> Times:
         import pandas as pd
 
-        assert self.format is not None
+        assert self.format is not None  # nosec B101  # for the type checker
         is_zoned = "%z" in self.format or "%Z" in self.format
         try:
             parsed = pd.to_datetime(
@@ -173,6 +230,11 @@ class StampParser:
     def listed(self) -> list[str]:
         """What was mended."""
         return [f"{self.leap} leap seconds (…:60) counted on"] if self.leap else []
+
+
+def _all_match(texts: pa.Array, pattern: str) -> bool:
+    """Whether all cells match that are not empty."""
+    return bool(pc.all(pc.or_(pc.equal(texts, ""), pc.match_substring_regex(texts, pattern))).as_py())
 
 
 def _one(text: str | None, kind: pa.DataType) -> np.datetime64:

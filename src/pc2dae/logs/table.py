@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from pc2dae.errors import LogError
 from pc2dae.logs.builder import Builder, Layout
 from pc2dae.logs.files import Lines, LogFile, lines
+from pc2dae.logs.numbers import SignEvidence, UndecidedSigns, decimal_signs
 from pc2dae.logs.text import Stamps, Table, clean_names, cut, delimiter_of
 
 __all__ = ["Stamps", "Table", "clean_names", "cut", "delimiter_of", "read_table"]
@@ -25,10 +26,12 @@ def read_table(
     comment: str | None = None,
     keep_stamps: bool = False,
     thin_s: float | None = None,
+    signs: Mapping[str, str] | None = None,
 ) -> Table:
     """Read a table whose header line `is_header` knows (or whose columns are given as `header`, after `skip` lines).
 
     `time` names the column(s) of the stamp, joined by a blank; `wanted` picks the number columns from the header.
+    `signs` are their decimal signs: looked for, in a pass over all rows, as soon as a number has a comma.
     """
     builder: Builder | None = None
     repairs: list[str] = []
@@ -40,7 +43,7 @@ def read_table(
             at = _header_at(texts_left, is_header) if header is None else max(skip - first + 1, 0)
             looked += len(texts_left)
             if at is None or at >= len(texts_left):
-                preamble += texts_left[:200]
+                preamble += texts_left
                 if looked > 2000:
                     break
                 continue
@@ -53,20 +56,44 @@ def read_table(
             else:
                 separator, names, line = delimiter_of(texts_left[at], sample), list(header), ""
             names = _named_rows(names, [cut(t, separator) for t in sample])
+            early = sum(_is_row(text, separator, len(names)) for text in preamble) if header is None else 0
+            if early:
+                repairs.append(f"{early:,} rows before the line with the column names left out")
             columns = list(time(names) if callable(time) else time)
             picked = list(dict.fromkeys(wanted(names)))
             layout = Layout(file, names, line, separator, columns, picked, list(texts), stamps or Stamps(), comment,
-                            keep_stamps, thin_s)  # fmt: skip
+                            keep_stamps, thin_s, signs)  # fmt: skip
             builder = Builder(layout, repairs)
             texts_left, first = texts_left[at:], first + at
-        builder.add(Lines(first, texts_left, piece.is_cut))
+        try:
+            builder.add(Lines(first, texts_left, piece.is_cut))
+        except UndecidedSigns:
+            return read_table(file, is_header=is_header, time=time, wanted=wanted, texts=texts, stamps=stamps,
+                              header=header, skip=skip, comment=comment, keep_stamps=keep_stamps, thin_s=thin_s,
+                              signs=_signs(builder.layout))  # fmt: skip
     if builder is None:
         raise LogError(f"{file.name}: no line with column names was found", hint="is the file complete?")
     return builder.table(preamble)
 
 
+def _signs(layout: Layout) -> dict[str, str]:
+    """The decimal sign of each wanted column, from all rows of the file; the other columns count as well."""
+    builder = Builder(layout, [])
+    others = [name for name in layout.names if name and name not in layout.time]
+    evidence = {name: SignEvidence() for name in (*layout.wanted, *others)}
+    for piece in lines(layout.file, []):
+        if not piece.is_cut:
+            builder.weigh(piece, evidence)
+    return decimal_signs(evidence, layout.wanted, file=layout.file.name, separator=layout.separator)
+
+
 def _is_comment(line: str, comment: str | None) -> bool:
     return comment is not None and line.startswith(comment)
+
+
+def _is_row(line: str, separator: str, width: int) -> bool:
+    """Whether a line before the header looks like one of the table: most cells are there and not empty."""
+    return sum(bool(cell.strip()) for cell in cut(line, separator)) > max(width / 2, 1)
 
 
 def _header_at(texts: list[str], is_header: Callable[[str], bool]) -> int | None:

@@ -224,7 +224,7 @@ class Adaptive(nn.Module):
         known = torch.where(mask > 0, values, torch.zeros_like(values))
         # Constant in time and a power of two: no digit changes with the stretch that is given to the network.
         unit = torch.exp2(torch.maximum(sigma, known.abs() * _RANGE).amax(-1, keepdim=True).log2().ceil())
-        sigma, zero = (sigma / unit).clamp_min(_RANGE), bound / unit
+        sigma, zero = (sigma / unit).clamp_min(_RANGE), (bound / unit).clamp(-1 / _RANGE, 1 / _RANGE)
         per = 1 / sigma
         mass = Windows(mask, config.reach, config.right)
         x, base = self._filled(known / unit, mask, mass, zero)
@@ -266,9 +266,11 @@ class Adaptive(nn.Module):
         h = self.enter_second(torch.cat([h, torch.stack(said, 2).reshape(flat)], 1))
         chosen = self.choose_second(self.second(h)).reshape(batch, channels, -1, time)
         estimate = _mixed(chosen[:, :, :-1], torch.cat([averages, torch.stack(extra, 2)], 2))
+        estimate = torch.where(estimate == estimate, estimate, x)  # weights so large that float32 overflows
         # No average of n samples is surer than σ √((1 + 2ρ)/n): the first seconds of records are too rare to learn it.
         surest = ((1 + 2 * lag1).clamp_min(0.1) / mass.around(config.reach).clamp_min(1)).sqrt()
-        spread = torch.maximum(torch.exp(chosen[:, :, -1].clamp(-6, 6) - 1.5), surest)
+        doubt = torch.where(chosen[:, :, -1] == chosen[:, :, -1], chosen[:, :, -1], 6.0)
+        spread = torch.maximum(torch.exp(doubt.clamp(-6, 6) - 1.5), surest)
 
         sample = known / unit
         high = highest(torch.where(mask > 0, sample, -LARGEST), config.reach, config.right) + WIDENED * sigma

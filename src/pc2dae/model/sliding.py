@@ -62,5 +62,5 @@ def highest(x: Tensor, reach: int, right: int) -> Tensor:
         if width < reach:
             held = torch.maximum(held[..., width:], held[..., :-width])
         width *= 2
-    assert ahead is not None  # both are powers of two
+    assert ahead is not None  # nosec B101  # for the type checker: both are powers of two
     return torch.maximum(held.narrow(-1, 0, length), ahead)

@@ -24,6 +24,11 @@ _COLOURS = ("#e8eef2", "#5b6770", "#c1352b", "#e0a93b", "#8fb4d9")
 _FAMILY_COLOURS = ("#1f3b57", "#8a4f1d", "#3d6b3a", "#6b3a6b", "#5c5c16", "#1d6b6b")
 _COLUMNS = 3
 _M_PER_DEGREE = 111_195.0
+_METADATA = {  # no dates: the same flight gives the same bytes
+    "png": {"Software": "pc2dae"},
+    "svg": {"Creator": "pc2dae", "Date": None},
+    "pdf": {"Creator": "pc2dae", "CreationDate": None},
+}
 
 
 def first_look(flight: xr.Dataset, path: str | os.PathLike[str]) -> None:
@@ -34,7 +39,7 @@ def first_look(flight: xr.Dataset, path: str | os.PathLike[str]) -> None:
     FigureCanvasAgg(figure)
     suffix = os.fspath(path).rsplit(".", 1)[-1].lower()
     with replacing(path) as temporary:
-        figure.savefig(temporary, dpi=110, format=suffix, metadata={"Date": None} if suffix == "svg" else None)
+        figure.savefig(temporary, dpi=110, format=suffix, metadata=_METADATA.get(suffix))
 
 
 def _figure(flight: xr.Dataset) -> Figure:

@@ -35,7 +35,10 @@ def write_slides(flight: xr.Dataset, path: str | os.PathLike[str]) -> None:
     plumes = plumes_of(flight, suite)
     pages = [_family_page(flight, suite, family.name, plumes) for family in suite.family]
     pages += [page for page in (_track_page(flight, suite, plumes), _spectra_page(flight, suite)) if page is not None]
-    with replacing(path) as temporary, PdfPages(temporary, metadata={"CreationDate": None}) as document:
+    with (
+        replacing(path) as temporary,
+        PdfPages(temporary, metadata={"Creator": "pc2dae", "CreationDate": None}) as document,
+    ):
         for page in pages:
             document.savefig(page)
 

@@ -58,7 +58,7 @@ def draw_truth(truth: xr.Dataset, flight: xr.Dataset | None, path: str | PathLik
         f"{truth.attrs.get('id', 'flight')}: {len(minutes):,} s, {count} plume encounters; time in minutes", fontsize=11
     )
     with replacing(path) as temporary:
-        figure.savefig(temporary, dpi=110, metadata={"Software": None})
+        figure.savefig(temporary, dpi=110, metadata={"Software": "pc2dae"})
 
 
 def _range(truth: xr.Dataset, flight: xr.Dataset | None, name: str) -> tuple[float, float]:

@@ -59,8 +59,7 @@ def fly_plan(plan: FlightPlan) -> SimulatedFlight:
 
 def write_flight_files(flight: SimulatedFlight, folder: str | PathLike[str]) -> Path:
     """Write `folder`/flight_NNN/<instrument files> and `folder`/flight_NNN.truth.nc; gives back the flight's folder."""
-    name = f"flight_{flight.plan.number:03d}"
-    target = Path(folder) / name
+    target = Path(folder) / flight.plan.name
     target.mkdir(parents=True, exist_ok=True)
     stamp = np.datetime_as_string(flight.plan.start, unit="s").replace("-", "")[2:].replace("T", "").replace(":", "")
     for stream in flight.streams:
@@ -68,7 +67,7 @@ def write_flight_files(flight: SimulatedFlight, folder: str | PathLike[str]) -> 
         for old in target.glob(file.format(unit=stream.unit, stamp="*")):
             old.unlink()  # of an earlier campaign in the same folder, begun at another hour
         write(target / file.format(unit=stream.unit, stamp=stamp), stream)
-    write_truth(flight.truth, Path(folder) / f"{name}.truth.nc")
+    write_truth(flight.truth, Path(folder) / f"{flight.plan.name}.truth.nc")
     return target
 
 

@@ -31,6 +31,11 @@ class FlightPlan:
     gas_negative: float  # share of negative gas values after compensation
     perfect_sheets: bool = False
 
+    @property
+    def name(self) -> str:
+        """What its folder and its truth file are called."""
+        return f"flight_{self.number:03d}"
+
     def rng(self, *key: int) -> np.random.Generator:
         """The generator of one part of this flight."""
         return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(self.number, *key)))

@@ -129,7 +129,7 @@ def _attributes(
     facts = {record.stream.key: record.facts for record in records if record.facts}
     return {
         "title": f"truth of simulated flight {plan.number:03d}",
-        "id": f"flight_{plan.number:03d}",
+        "id": plan.name,
         "seed": plan.seed,
         "perfect_sheets": int(plan.perfect_sheets),
         "clock_offset_s": json.dumps({r.stream.key: r.clock.offset_s for r in records}),

@@ -13,6 +13,20 @@ from pc2dae.suite.units import canonical_units
 ENVIRONMENT = ("air_temperature", "relative_humidity", "air_pressure")  # degC, %, hPa
 MOTION = ("latitude", "longitude", "altitude", "ground_speed")  # degrees_north, degrees_east, m, m s-1
 
+# What other stages call their variables, and what these hold: a channel of that name would replace them.
+_TAKEN_ENDINGS = {
+    "_raw": "a channel's values before denoising",
+    "_unbounded": "a channel's estimate without its lower bound",
+    "_random_uncertainty": "a channel's random uncertainty",
+    "_systematic_uncertainty": "a channel's systematic uncertainty",
+    "_uncertainty": "a channel's uncertainty",
+    "_response": "a channel's noise-free reading",
+    "_instant": "a channel's true value at an instant",
+    "_uncalibrated": "a channel's values before calibration",
+    "_samples": "the number of an instrument's rows",
+}
+_TAKEN = (*ENVIRONMENT, *MOTION, "time", "trajectory", "row", "row_time", "row_index", "row_stamp")
+
 Name = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$", max_length=64)]
 
 
@@ -72,6 +86,16 @@ class TimeColumn(_Part):
     format: str | None = None  # strftime; default ISO 8601
     zone: str | None = None  # needed when stamps carry none: "UTC", "-05:00" or "America/Regina"
 
+    @field_validator("format")
+    @classmethod
+    def _hours_are_known(cls, text: str | None) -> str | None:
+        if text is not None and "%I" in text and "%p" not in text:
+            raise SuiteError(
+                f"time.format '{text}' reads a 12-hour clock without AM and PM: 1 and 13 hours would be the same",
+                hint="write %H for 24 hours, or add %p",
+            )
+        return text
+
 
 class Suite(_Part):
     """The payload of a flight as data: another team's suite is another TOML file."""
@@ -126,15 +150,16 @@ class Suite(_Part):
     def _names_are_one_to_one(self) -> Suite:
         families = Counter(f.name for f in self.family)
         counts = Counter(self.names)
-        reserved = set(ENVIRONMENT) | set(MOTION) | {"time", "trajectory"}
         for what, counter in (("family", families), ("channel", counts)):
             for name, count in counter.items():
                 if count > 1:
                     raise SuiteError(f"{what} name '{name}' is used {count} times", hint="give each its own name")
         for channel in self.channels:
-            if channel.name in reserved:
+            use = reserved_for(channel.name)
+            if use is not None:
                 raise SuiteError(
-                    f"channel name '{channel.name}' is reserved for environment and motion", hint="rename the channel"
+                    f"channel name '{channel.name}' is reserved for {use}",
+                    hint="rename the channel; `column` may stay as it is",
                 )
             others = [n for n in self.names if n != channel.name]
             for key, partners in (
@@ -159,9 +184,18 @@ class Suite(_Part):
                     f"sources.{name} is '{source}'",
                     hint="write instrument.column or instrument/unit.column, as in 'afe/a.co'",
                 )
-            if name not in counts and name not in reserved:
+            if name not in counts and name not in (*ENVIRONMENT, *MOTION):
                 raise SuiteError(
                     f"sources names '{name}', which is no channel",
                     hint=nearest(name, [*self.names, *ENVIRONMENT, *MOTION]),
                 )
         return self
+
+
+def reserved_for(name: str) -> str | None:
+    """What a name already stands for in a flight, None where a channel may have it."""
+    if name in _TAKEN:
+        return "time, rows, environment and motion"
+    if name.startswith("qc_"):
+        return "a channel's flags"
+    return next((use for ending, use in _TAKEN_ENDINGS.items() if name.endswith(ending)), None)

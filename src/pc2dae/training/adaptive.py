@@ -204,7 +204,8 @@ def main() -> None:
     if chosen.shipped:
         network, card, _ = pretrained(chosen.variant)
         look = make_card(network, variant=chosen.variant, seed=card["seed"], steps=card["steps"])
-        ship(network, look | {key: card[key] for key in ("command", "versions")}, chosen.out)
+        kept = {key: card[key] for key in ("command", "versions", "start_sha256") if key in card}
+        ship(network, look | kept, chosen.out)
         return
     settings = replace(SETTINGS, steps=chosen.steps, seed=chosen.seed, learning_rate=chosen.rate)
     network = pretrain(chosen.out, variant=chosen.variant, settings=settings, start=chosen.start)

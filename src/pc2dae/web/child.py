@@ -23,8 +23,8 @@ class Child:
     async def run(self, spec: dict[str, Any]) -> AsyncIterator[dict[str, Any]]:
         """Start it, and give every message it tells until it ends."""
         self.process = await start_child(self.module)
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
+        assert self.process.stdin is not None  # nosec B101  # for the type checker
+        assert self.process.stdout is not None  # nosec B101  # for the type checker
         try:
             with suppress(ConnectionError):
                 self.process.stdin.write(json.dumps(spec).encode() + b"\n")

@@ -100,7 +100,7 @@ def _gzip(path: Path, *, unpacked: int, ratio: float) -> Verdict:
                 try:
                     made += len(unpack.decompress(block, 1 << 20))
                 except zlib.error:
-                    return None  # what comes before the damage may be of use
+                    return None  # damaged: the reader says so
                 if made > max(_HARMLESS, ratio * taken) or made > unpacked:
                     return 422, f"{taken / 1e6:,.2f} MB unpack to more than {made / 1e6:,.0f} MB", "drop the log itself"
                 block = unpack.unconsumed_tail

@@ -11,11 +11,14 @@ from pathlib import Path
 
 def main() -> None:
     """Run until standard input ends; what was acknowledged is on disk."""
+    from contextlib import closing
+
     from pc2dae.edge.broker import Broker
     from pc2dae.edge.gateway import Gateway
     from pc2dae.edge.load import live_engine
     from pc2dae.edge.mqtt import Service
     from pc2dae.edge.outbox import Outbox
+    from pc2dae.edge.quarantine import Quarantine, beside
     from pc2dae.errors import Pc2daeError
 
     spec = json.loads(sys.stdin.buffer.readline())
@@ -24,15 +27,15 @@ def main() -> None:
     try:
         engine, card = live_engine(spec["model"], suite=spec["suite"], exclude=spec["exclude"])
         identity = f"{engine.identity} {','.join(engine.suite.names)}"
-        folder = Path(spec["state"])
-        folder.mkdir(parents=True, exist_ok=True)
-        outbox = Outbox(folder / f"{hashlib.sha256(identity.encode()).hexdigest()[:16]}.db", identity=identity)
-        service = Service(Gateway(engine, outbox), Broker.parse(spec["broker"]), topic_in=spec["topic_in"],
-                          topic_out=spec["topic_out"], card=card, confirm=True)  # fmt: skip
-        try:
+        state = Path(spec["state"]) / f"{hashlib.sha256(identity.encode()).hexdigest()[:16]}.db"
+        with (
+            closing(Outbox(state, identity=identity)) as outbox,
+            closing(Quarantine(beside(state))) as quarantine,
+        ):
+            service = Service(Gateway(engine, outbox, quarantine=quarantine), Broker.parse(spec["broker"]),
+                              topic_in=spec["topic_in"], topic_out=spec["topic_out"], card=card,
+                              confirm=True)  # fmt: skip
             service.run(stop)
-        finally:
-            outbox.close()
     except Pc2daeError as error:
         sys.stdout.write(json.dumps({"error": str(error)}) + "\n")
         sys.stdout.flush()

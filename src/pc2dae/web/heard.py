@@ -31,6 +31,7 @@ class Counts:
     lost: int = 0
     late: int = 0
     refused: int = 0
+    quarantined: int = 0
 
 
 class Heard:

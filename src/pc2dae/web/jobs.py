@@ -166,8 +166,8 @@ class Jobs:
 
     async def _hear(self, job: Job, child: asyncio.subprocess.Process, spec: Spec) -> dict[str, Any]:
         """Give a worker its job and listen to it until it is done or dead."""
-        assert child.stdin is not None
-        assert child.stdout is not None
+        assert child.stdin is not None  # nosec B101  # for the type checker
+        assert child.stdout is not None  # nosec B101  # for the type checker
         with suppress(ConnectionError):
             child.stdin.write(json.dumps(spec).encode() + b"\n")
             await child.stdin.drain()

@@ -64,8 +64,11 @@ class Live:
         self.loop = asyncio.get_running_loop()
         with suppress(OSError, ValidationError):
             self.heard.resume(Taken.model_validate_json(self.taken.read_bytes()).taken)
-        with suppress(OSError, ValidationError, Pc2daeError):
-            await self.connect(Connect.model_validate_json(self.path.read_bytes()))
+        with suppress(OSError, ValidationError):
+            try:
+                await self.connect(Connect.model_validate_json(self.path.read_bytes()))
+            except Pc2daeError as error:  # as when the broker of the last time is no longer allowed
+                self.message = str(error)
 
     async def stop(self) -> None:
         """Let go of everything, and remember what was wanted."""
@@ -77,8 +80,9 @@ class Live:
     async def connect(self, wanted: Connect) -> None:
         """Listen to a broker; lines that were there are ended first."""
         broker = Broker.parse(wanted.broker or self.settings.broker)
-        if not self.settings.is_loopback and wanted.broker not in (None, self.settings.broker):
-            raise Refused(403, "only the broker named at the server's start may be used", hint="restart with --broker")
+        if not self.settings.allows(wanted.broker or self.settings.broker):
+            raise Refused(403, "only brokers named when the server was started may be used",
+                          hint="restart it with --broker HOST:PORT")  # fmt: skip
         await self._leave()
         self.wanted = wanted.model_copy(update={
             "broker": wanted.broker or self.settings.broker,
@@ -157,7 +161,8 @@ class Live:
                 self.heard.wake()
             elif topic == f"{out}/health":
                 told = Health.model_validate_json(payload)
-                self.heard.counts.late, self.heard.counts.refused = told.late, told.refused
+                counts = self.heard.counts
+                counts.late, counts.refused, counts.quarantined = told.late, told.refused, told.quarantined
             else:
                 self._sample(payload)
         except (ValidationError, ValueError, RecursionError):

@@ -8,6 +8,7 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pc2dae.edge.broker import Broker
 from pc2dae.errors import Pc2daeError
 
 LEAST_TOKEN = 8  # characters
@@ -42,6 +43,8 @@ class Settings:
     port: int = 8000
     token: str | None = None
     broker: str = "localhost:1883"
+    more_brokers: tuple[str, ...] = ()  # that the page may name as well
+    any_broker: bool = False  # the page may name any: whoever uses it can then find open ports
     topic_in: str = "smoke/raw"
     topic_out: str = "smoke/clean"
     workers: int = 1
@@ -56,6 +59,10 @@ class Settings:
                 f"{self.host} can be reached by others, so a token is needed", hint="add --token, or set PC2DAE_TOKEN"
             )
 
+    def allows(self, broker: str) -> bool:
+        """Whether the page may connect to a broker."""
+        return self.any_broker or _address(broker) in {_address(b) for b in (self.broker, *self.more_brokers)}
+
     @property
     def is_loopback(self) -> bool:
         """Whether only this machine can reach the server."""
@@ -68,6 +75,11 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
         return host.lower() == "localhost"
+
+
+def _address(broker: str) -> tuple[str, int]:
+    found = Broker.parse(broker)
+    return ("localhost" if is_loopback(found.host) else found.host.lower()), found.port
 
 
 def default_data() -> Path:

@@ -7,6 +7,7 @@ Only identifiers made here become paths.
 from __future__ import annotations
 
 import json
+import logging
 import re
 import secrets
 import shutil
@@ -17,8 +18,11 @@ from typing import Any
 from pydantic import ValidationError
 
 from pc2dae.atomic import write_text
+from pc2dae.errors import Pc2daeError
 from pc2dae.web.models import Flight, Run
+from pc2dae.web.problems import Refused
 
+_log = logging.getLogger(__name__)
 _ID = re.compile(r"[A-Za-z0-9_-]{8,64}")
 
 
@@ -37,7 +41,11 @@ class Store:
 
     def __init__(self, data: Path) -> None:
         self.home = data / "flights"
-        self.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        try:
+            self.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except OSError as error:
+            raise Pc2daeError(f"the data folder {data} cannot be used ({error.strerror})",
+                              hint="name another folder with --data") from None  # fmt: skip
         self.flights: dict[str, Flight] = {}
         self.runs: dict[str, dict[str, Run]] = {}
         for folder in self.home.iterdir():
@@ -93,14 +101,20 @@ class Store:
     def facts(self, flight: str, run: str | None = None, *, name: str = "facts") -> Any:
         """What a worker has written about a flight or run; None where it has not."""
         path = self.folder(flight, run) / f"{name}.json"
-        return json.loads(path.read_bytes()) if path.is_file() else None
+        try:
+            return json.loads(path.read_bytes()) if path.is_file() else None
+        except ValueError:
+            raise Refused(409, f"{path.name} of this flight is damaged", hint="drop its files again") from None
 
     def _load(self, folder: Path) -> None:
         """Read a flight's records; a folder without one is what a crash has left of an upload or a deletion."""
         try:
             flight = Flight.model_validate_json((folder / "record.json").read_bytes())
-        except (OSError, ValidationError):
+        except FileNotFoundError:
             shutil.rmtree(folder, ignore_errors=True)
+            return
+        except (OSError, ValidationError):
+            _log.warning("%s cannot be read: the flight is not listed, its files stay", folder / "record.json")
             return
         self.flights[flight.id] = flight
         self.runs[flight.id] = {}
@@ -108,5 +122,6 @@ class Store:
             try:
                 run = Run.model_validate_json(path.read_bytes())
             except (OSError, ValidationError):
+                _log.warning("%s cannot be read: the run is not listed, its files stay", path)
                 continue
             self.runs[flight.id][run.id] = run

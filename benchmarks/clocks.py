@@ -1,0 +1,58 @@
+"""How well the clock of one instrument is found from what it shares with another, and how often one is found by chance.
+
+    python benchmarks/clocks.py --pairs 60
+
+Pairs of 20 minutes that share a pressure (tests/flight/test_clocks.py) with offsets of −30 … 30 s and drifts of 0 … 200
+ppm; then as many records that share nothing. Exit code 1 if a clock was corrected that should not have been.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from pc2dae.flight.clocks import compare
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "flight"))
+from test_clocks import pair
+
+
+def offsets(pairs: int, seed: int = 0) -> tuple[np.ndarray, int]:
+    """Largest error of the corrected time in each record that was corrected [s]; and how many were not."""
+    rng, errors, not_found = np.random.default_rng(seed), [], 0
+    for n in range(pairs):
+        offset, drift = rng.uniform(-30, 30), rng.uniform(0, 200)
+        gps, other = pair(seed + n, offset, drift_ppm=drift)
+        fit = compare(gps, other, "pressure")
+        if fit is None or not fit.found:
+            not_found += 1
+            continue
+        left = (fit.corrected(other).time - gps.time) / np.timedelta64(1, "s")
+        errors.append(np.abs(left).max())
+    return np.array(errors), not_found
+
+
+def false_corrections(pairs: int, seed: int = 0) -> int:
+    """Corrections of records that share nothing."""
+    fits = (compare(pair(seed + n, 0.0)[0], pair(seed + n + 100_000, 0.0)[1], "pressure") for n in range(pairs))
+    return sum(fit is not None and fit.found for fit in fits)
+
+
+def main() -> int:
+    """Print both."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--pairs", type=int, default=60)
+    pairs = parser.parse_args().pairs
+    errors, not_found = offsets(pairs)
+    print(f"{len(errors)} of {pairs} offsets found, {not_found} not; error {np.median(errors):.3f} s median, "
+          f"{np.quantile(errors, 0.9):.3f} s at 90 %, {errors.max():.3f} s at most")  # fmt: skip
+    false = false_corrections(pairs)
+    print(f"{false} of {pairs} independent records corrected")
+    return int(false > 0)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

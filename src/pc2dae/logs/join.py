@@ -1,0 +1,179 @@
+"""Streams of one instrument put together: parts, copies and overlaps of its log, or several instruments of a kind."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pc2dae.errors import LogError
+from pc2dae.flight.align import repair_stamps
+from pc2dae.flight.stream import Stream
+from pc2dae.logs.afe import with_sheet
+
+ONE_OF = "one_of"  # among a stream's notes: the key that several instruments of a kind share
+Mask = NDArray[np.bool_]
+
+
+class _Part(NamedTuple):
+    """A log, and its first and last stamp without those of lost clocks."""
+
+    stream: Stream
+    first: np.datetime64
+    last: np.datetime64
+
+
+def joined(streams: list[Stream]) -> tuple[list[Stream], list[tuple[str, str]]]:
+    """One stream per instrument, each row once; and the files that hold nothing new, each with the reason.
+
+    Streams of one kind, unit and serial number that do not overlap are parts of one log. Where they overlap, equal rows
+    are a copy; where rows differ at the same stamp, they are two instruments if nothing says that they are one and
+    most rows differ (units 1, 2, …), else two versions of one log, which is an error.
+    """
+    repeated: list[tuple[str, str]] = []
+    groups: dict[tuple[str, str], list[list[_Part]]] = {}
+    for part in map(_part, _with_sheets(streams)):
+        chains = groups.setdefault((part.stream.instrument, part.stream.unit), [])
+        if not any(_is_taken(part, chain, repeated) for chain in chains):
+            chains.append([part])
+    whole = []
+    for (kind, unit), chains in groups.items():
+        if kind == "csv" and len(chains) > 1:
+            one, other = (chain[0].stream.source for chain in chains[:2])
+            raise LogError(f"{one} and {other} hold the same columns at the same time", hint="ingest them one by one")
+        for number, chain in enumerate(chains, 1):
+            log = _concatenated([part.stream for part in sorted(chain, key=lambda part: part[1:])])
+            if len(chains) > 1:
+                log = replace(log, unit=f"{unit}{number}", notes=log.notes | {ONE_OF: log.key})
+            whole.append(log)
+    return whole, repeated
+
+
+def _with_sheets(streams: list[Stream]) -> list[Stream]:
+    """The streams, every log of a board with the sheet that lies beside one of them."""
+    sheets: dict[tuple[str, str, str], Stream] = {}
+    for stream in streams:
+        if stream.calibration is not None and (stream.unit or stream.serial):
+            first = sheets.setdefault((stream.instrument, stream.unit, stream.serial), stream)
+            if first.calibration != stream.calibration:
+                raise LogError(f"{first.source} and {stream.source} are both {stream.key} and have different"
+                               " calibration sheets", hint="keep the right sheet")  # fmt: skip
+    found = [(stream, sheets.get((stream.instrument, stream.unit, stream.serial))) for stream in streams]
+    return [with_sheet(s, known.calibration) if known is not None else s for s, known in found]
+
+
+def _is_taken(new: _Part, chain: list[_Part], repeated: list[tuple[str, str]]) -> bool:
+    """Whether a log belongs to the parts of another one; its new rows are then added to them."""
+    stream = new.stream
+    if chain[0].stream.serial != stream.serial:
+        return False
+    found = [(part, _shared(part, new)) for part in chain if part.first <= new.last and new.first <= part.last]
+    shared = [(part, *rows) for part, rows in found if rows is not None]
+    if len(shared) < len(found):
+        return False
+    kept, repairs = np.ones(len(stream.time), dtype=bool), list(stream.repairs)
+    for part, in_part, in_new in shared:
+        is_longer = len(part.stream.source) > len(stream.source)  # a copy's name is the original's with more
+        if in_new.all() and (not in_part.all() or is_longer):
+            repeated.append((part.stream.source, f"all its rows are in {stream.source} too: used once"))
+            chain[:] = [other for other in chain if other is not part]
+            continue
+        kept &= ~in_part
+        if in_part.any():
+            repairs.append(f"{int(in_part.sum()):,} rows that are in {part.stream.source} too used once")
+    if kept.any():
+        chain.append(_part(_rows(replace(stream, repairs=tuple(repairs)), kept)))
+    else:
+        others = " and ".join(part.stream.source for part, *_ in shared)
+        repeated.append((stream.source, f"all its rows are in {others} too: used once"))
+    return True
+
+
+def _shared(one: _Part, other: _Part) -> tuple[Mask, Mask] | None:
+    """Which rows of the other log are in the one, and the reverse; None for two instruments.
+
+    Two versions of one log are an error.
+    """
+    a, b = one.stream, other.stream
+    if set(a.columns) != set(b.columns):
+        return None
+    rows_a, rows_b = _hashes(a), _hashes(b)
+    in_a, in_b = np.isin(rows_b, rows_a), np.isin(rows_a, rows_b)
+    _count_cut_row(b, in_a, a)
+    _count_cut_row(a, in_b, b)
+    first, last = max(one.first, other.first), min(one.last, other.last)
+    differing = np.intersect1d(a.time[~in_b], b.time[~in_a])
+    differing = differing[(differing >= first) & (differing <= last)]
+    measured = np.array([np.isfinite(values) for values in b.columns.values()])
+    fine = measured & [values != np.rint(values) for values in b.columns.values()]
+    equal, telling = (int((in_a & cells.any(axis=0)).sum()) for cells in (measured, fine))
+    if first == last or (equal and not len(differing)):
+        return in_a, in_b
+    is_one = bool(a.unit or a.serial)  # both say so
+    if not is_one and telling <= len(differing):  # whole numbers agree by chance, zeros above all
+        return None
+    what = f"both cover {_stamp(first)} to {_stamp(last)} and share no row"
+    if len(differing):
+        what = f"{equal:,} equal rows, {len(differing):,} that differ, the first at {_stamp(differing[0])}"
+    raise LogError(f"{a.source} and {b.source} are two versions of one log of {a.key}: {what}",
+                   hint="keep the one that is right")  # fmt: skip
+
+
+def _count_cut_row(stream: Stream, is_known: Mask, other: Stream) -> None:
+    """Count the last row as known where the other log has it whole: a copy made while logging ends in a cut line."""
+    twin = np.flatnonzero(other.time == stream.time[-1])
+    if is_known[-1] or not len(twin):
+        return
+    cells = [(values[-1], other.columns[name][twin[0]]) for name, values in stream.columns.items()]
+    is_known[-1] = all(np.isnan(cell) or cell == whole for cell, whole in cells)
+
+
+def _hashes(stream: Stream) -> NDArray[np.uint64]:
+    """A number for each row's stamp and values: equal rows have equal numbers."""
+    import pandas as pd
+
+    table = pd.DataFrame({"": stream.time, **{name: stream.columns[name] for name in sorted(stream.columns)}})
+    return np.asarray(pd.util.hash_pandas_object(table, index=False), dtype=np.uint64)
+
+
+def _part(stream: Stream) -> _Part:
+    time = repair_stamps(stream, 1.0).time
+    return _Part(stream, time.min(), time.max())
+
+
+def _stamp(time: np.datetime64) -> str:
+    return f"{np.datetime_as_string(time, unit='ms')}Z"
+
+
+def _rows(stream: Stream, kept: Mask) -> Stream:
+    stamps = stream.notes.get("stamp")
+    notes = stream.notes if stamps is None else stream.notes | {"stamp": stamps[kept]}
+    columns = {name: values[kept] for name, values in stream.columns.items()}
+    return replace(stream, time=stream.time[kept], columns=columns, notes=notes)
+
+
+def _concatenated(parts: list[Stream]) -> Stream:
+    if len(parts) == 1:
+        return parts[0]
+    names = list(dict.fromkeys(name for part in parts for name in part.columns))
+    columns = {n: np.concatenate([p.columns.get(n, np.full(len(p.time), np.nan)) for p in parts]) for n in names}
+    units = {name: unit for part in reversed(parts) for name, unit in part.units.items()}
+    repairs = tuple(f"{part.source}: {line}" for part in parts for line in part.repairs)
+    notes = dict(parts[0].notes)
+    stamps = [part.notes.get("stamp") for part in parts]
+    if "stamp" in notes:
+        kept = [s for s in stamps if s is not None]
+        notes["stamp"] = np.concatenate(kept) if len(kept) == len(stamps) else None
+    return replace(
+        parts[0],
+        time=np.concatenate([p.time for p in parts]),
+        columns=columns,
+        units=units,
+        repairs=repairs,
+        notes=notes,
+        rows_read=sum(p.rows_read for p in parts),
+        source=" + ".join(p.source for p in parts),
+        calibration=next((p.calibration for p in parts if p.calibration is not None), None),
+    )

@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from pc2dae.errors import LogError
+from pc2dae.logs import plain, read_logs
+from pc2dae.logs.stamps import StampParser
+from pc2dae.suite import parse_suite
+
+SUITE = parse_suite(
+    'name = "x"\n[time]\nzone = "UTC"\n[[family]]\nname = "all"\n[[family.channel]]\nname = "a"\nunits = "ppb"\n',
+    where="test",
+)
+
+
+def parse(*blocks: list[str], form: str | None = None) -> list[str]:
+    """The stamps of some blocks as ISO text."""
+    parser, line, found = StampParser("x.csv", form), 2, []
+    for block in blocks:
+        found += [str(t)[:23] for t in parser.parse(pa.array(block), np.arange(line, line + len(block)))]
+        line += len(block)
+    parser.check()
+    return found
+
+
+@pytest.mark.parametrize(
+    ("stamp", "expected"),
+    [
+        ("2024-04-10 01:05:00 PM", "2024-04-10T13:05:00.000"),
+        ("2024-04-10 1:05:00 pm", "2024-04-10T13:05:00.000"),
+        ("2024-04-10 12:05:00 AM", "2024-04-10T00:05:00.000"),
+        ("2024-04-10 12:05:00 p.m.", "2024-04-10T12:05:00.000"),
+        ("2024-04-10T11:59:59.5PM", "2024-04-10T23:59:59.500"),
+        ("04/28/2024 01:05:00 PM", "2024-04-28T13:05:00.000"),
+        ("2024-04-10 01:05:00 PM UTC", "2024-04-10T13:05:00.000"),
+        ("2024-04-10 01:05:00 PM-05:00", "2024-04-10T18:05:00.000"),
+        ("2024-04-10 13:05:00 PM", "NaT"),
+        ("2024-04-10 00:05:00 AM", "NaT"),
+        ("2024-04-10 13:48:15,250", "2024-04-10T13:48:15.250"),
+    ],
+)
+def test_am_and_pm_are_read_or_the_stamp_is_not(stamp, expected):
+    assert parse([stamp]) == [expected]
+
+
+def test_a_stamp_without_am_or_pm_among_others_is_not_guessed():
+    blocks = [["2024-04-10 12:59:59 PM", "2024-04-10 01:00:00"], ["2024-04-10 01:00:01", "2024-04-10 01:00:02 PM"]]
+    assert parse(*blocks) == ["2024-04-10T12:59:59.000", "NaT", "NaT", "2024-04-10T13:00:02.000"]
+
+
+@pytest.mark.parametrize("form", [None, "%Y-%m-%d %H:%M:%S"])
+@pytest.mark.parametrize("blocks", [1, 3])
+def test_a_12_hour_clock_without_am_and_pm_is_refused(blocks, form):
+    stamps = ["2024-04-10 11:59:59", "2024-04-10 12:00:00", "2024-04-10 12:59:59", "2024-04-10 01:00:00"]
+    with pytest.raises(LogError) as refused:
+        parse(*(list(part) for part in np.array_split(stamps, blocks)), form=form)
+    assert str(refused.value) == (
+        "x.csv, line 5: the clock goes from 12:59:59 back to 01:00:00 and never shows 13 to 24 hours: a 12-hour clock"
+        " without AM and PM?; write stamps of 24 hours, or with AM and PM"
+    )
+
+
+def test_a_24_hour_clock_that_goes_back_is_not_taken_for_one_of_12():
+    assert parse(["2024-04-10 12:59:59", "2024-04-10 01:00:00", "2024-04-10 14:00:00"])[-1] == "2024-04-10T14:00:00.000"
+
+
+@pytest.mark.parametrize("short", ["2024-04-10 13:48", "2024-04-10 13", "2024-04-10", "2024-04-10 13:48:3"])
+def test_a_shorter_stamp_than_the_others_is_not_read(short):
+    whole = ["2024-04-10 13:48:31", "2024-04-10 13:48:32"]
+    assert parse(whole, [*whole, short]) == [*(f"{t}.000".replace(" ", "T") for t in whole + whole), "NaT"]
+    assert parse([short, *whole])[0] == "NaT"
+
+
+def test_minutes_alone_are_read_where_all_stamps_are_so():
+    assert parse(["2024-04-10 13:48", "2024-04-10 13:49"])[1] == "2024-04-10T13:49:00.000"
+
+
+def test_a_large_file_whose_time_goes_back_is_not_averaged(tmp_path, monkeypatch):
+    monkeypatch.setattr(plain, "LARGE_BYTES", 10)
+    path = tmp_path / "x.csv"
+    seconds = [*range(40), *range(20, 60)]
+    path.write_text("time,a\n" + "".join(f"2024-04-10 13:48:{s:02d},{i}\n" for i, s in enumerate(seconds)))
+    with pytest.raises(LogError, match=r"x\.csv, line 42: time goes back from 2024-04-10 13:48:39 to .* 13:48:20"):
+        read_logs([path], suite=SUITE)
+    path.write_text("time,a\n" + "".join(f"2024-04-10 13:48:{s:02d},{s}\n" for s in reversed(range(60))))
+    (stream,) = read_logs([path], suite=SUITE).streams
+    assert sorted(stream.columns["a"]) == list(range(60))
+
+
+def test_seconds_and_milliseconds_do_not_mix_in_one_file():
+    """1712693776.50 without its point counts milliseconds from 1970 to 1975."""
+    seconds, wrong, later = "1712693775.250", "171269377650", "1712693777.250"
+    assert parse([seconds, wrong, later], [wrong]) == [
+        "2024-04-09T20:16:15.250",
+        "NaT",
+        "2024-04-09T20:16:17.250",
+        "NaT",
+    ]
+    assert parse(["1712693775250", "1712693776250"]) == ["2024-04-09T20:16:15.250", "2024-04-09T20:16:16.250"]
