@@ -185,6 +185,12 @@ def _backwards(raw: xr.Dataset) -> None:
     raw["time"] = ("time", raw["time"].values[::-1], raw["time"].attrs)
 
 
+def _over_another_dimension(raw: xr.Dataset) -> None:
+    stamps = raw["time"].variable
+    del raw["time"]
+    raw["time"] = ("obs", stamps.values[:7], stamps.attrs)
+
+
 def _text(raw: xr.Dataset) -> None:
     raw["time"] = ("time", np.array([f"2025-10-05T14:00:{n:02d}" for n in range(40)]))
 
@@ -200,6 +206,7 @@ def _text(raw: xr.Dataset) -> None:
         (_twice, "time does not increase at row 4"),
         (_backwards, "time does not increase at row 2"),
         (_text, "'time' is not a date"),
+        (_over_another_dimension, "'time' is over obs"),
     ],
 )
 def test_time_that_cannot_be_used_is_refused(

@@ -126,6 +126,14 @@ def test_declared_sizes_are_checked_before_anything_is_read(tmp_path: Path) -> N
     assert read_flight(path, suite).sizes["time"] == 50  # a file of another origin may hold anything else
 
 
+def test_a_file_may_be_open_elsewhere_in_the_process(tmp_path: Path) -> None:
+    path = tmp_path / "f.nc"
+    write_flight(flight(track=True), path)
+    with xr.open_dataset(path):
+        for _ in range(3):  # HDF5 crashes at the second
+            read_flight(path)
+
+
 def test_a_refused_file_is_closed(tmp_path: Path) -> None:
     path = tmp_path / "f.nc"
     write_flight(flight(track=True), path)

@@ -30,6 +30,7 @@ _POSITION = ("latitude", "longitude", "altitude")
 _EPOCH = np.datetime64("1970-01-01T00:00:00", "ns")
 _UNITS_OF_TIME = {"seconds": 1_000_000_000, "milliseconds": 1_000_000, "microseconds": 1_000, "nanoseconds": 1}
 _HEAP = b"GCOL\x01\0\0\0"  # how an HDF5 global heap begins
+_LARGE_BYTES = 1 << 30
 _MAX_NUMBERS = 4 * MAX_NUMBERS  # a denoised flight holds more than the records it was aligned from
 
 _ALWAYS = {
@@ -115,10 +116,16 @@ def read_netcdf(path: Path, *, foreign: Collection[str] | None = None) -> xr.Dat
     if not path.exists():
         raise FlightError(f"there is no {path}", hint="check the path")
     _check_heaps(path)
-    with reading(path, "netCDF"), netCDF4.Dataset(path) as file:  # opened here: xarray leaves a damaged one open
+    with reading(path, "netCDF"), _opened(path) as file:  # not by xarray, which leaves a damaged file open
         shapes = {name: variable.shape for name, variable in file.variables.items()}
         unwanted = left_out(shapes, path, foreign if "suite" not in file.ncattrs() else None)
         return undress(load(xr.open_dataset(_store(file), decode_timedelta=False, drop_variables=unwanted), path))
+
+
+def _opened(path: Path) -> netCDF4.Dataset:
+    """The file, from memory unless it is large: HDF5 crashes where a process opens the same file several times."""
+    is_large = path.stat().st_size > _LARGE_BYTES
+    return netCDF4.Dataset(path) if is_large else netCDF4.Dataset(path.name, memory=path.read_bytes())
 
 
 def left_out(shapes: Mapping[str, tuple[int, ...]], path: Path, wanted: Collection[str] | None) -> list[str]:

@@ -202,6 +202,8 @@ def check_time(flight: xr.Dataset, *, in_order: bool = True) -> None:
     if "time" not in flight.dims:
         raise FlightError("the dataset has no dimension 'time'", hint=nearest("time", [str(d) for d in flight.dims]))
     time = flight["time"]
+    if time.dims != ("time",):
+        raise FlightError(f"'time' is over {', '.join(map(str, time.dims))}", hint="expected one stamp for each row")
     if not np.issubdtype(time.dtype, np.datetime64):
         calendar = getattr(next(iter(time.values), None), "calendar", None)
         if calendar is not None:
