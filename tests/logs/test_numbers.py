@@ -104,16 +104,16 @@ def test_every_dialect_and_encoding_gives_the_numbers_of_the_clean_file(dialect,
     ],
 )
 def test_all_rows_and_columns_decide_what_a_comma_means(columns, expected, block, tmp_path, monkeypatch):
-    """Also where the deciding cell comes blocks after the first one."""
+    """Also where the deciding cells come blocks after the first one."""
     monkeypatch.setattr(files, "BLOCK", block)
-    cells = {name: [first] * (COUNT - 1) + [last] for name, (first, last) in columns.items()}
+    cells = {name: [first] * (COUNT - 4) + [last] * 4 for name, (first, last) in columns.items()}
     wanted = [name for name in cells if name != "other"]
     if expected is None:
         with pytest.raises(LogError, match=r"x\.csv, line \d+: .*column 'a'.*; write all numbers with a decimal point"):
             read(tmp_path / "x.csv", tabs(**cells), *wanted)
         return
     values = read(tmp_path / "x.csv", tabs(**cells), *wanted).columns["c0"]
-    assert set(values[:-1]) == {expected}
+    assert set(values[:-4]) == {expected}
 
 
 def test_what_stays_unclear_is_refused_with_both_readings(tmp_path):
@@ -176,3 +176,24 @@ def test_a_time_in_the_last_column_is_never_cut_to_another_time(form, tmp_path):
         stream = read(tmp_path / "cut.csv", whole[:size], "a")
         assert np.array_equal(stream.time, expected.time[: len(stream.time)])
         assert len(stream.time) >= whole[:size].count("\n") - 1
+
+
+def test_one_damaged_cell_does_not_turn_points_into_thousands_separators(tmp_path):
+    """All cells of `a` have three decimals: one `3,5` among them is damage where `b` shows the sign, else unclear."""
+    a = [f"{360 + i}.125" for i in range(COUNT)]
+    a[7] = "3,5"
+    found = read(tmp_path / "x.tsv", tabs(a=a, b=[f"0.3170{i:02d}" for i in range(COUNT)]), "a", "b").columns["c0"]
+    assert found[0] == 360.125
+    assert np.isnan(found[7])
+    with pytest.raises(LogError, match=r"column 'a' has '3,5', but '360.125' in line 2: decimal point and decimal"):
+        read(tmp_path / "y.tsv", tabs(a=a, b=["1"] * COUNT), "a", "b")
+
+
+def test_a_header_that_lost_a_delimiter_fits_no_row(tmp_path):
+    """Rows with a cell more than the header have row names in front if these are text or count up, as R writes them."""
+    rows = [f"{stamp},{i},{2 * i}" for i, stamp in enumerate(STAMPS)]
+    with pytest.raises(LogError, match="no row can be used"):
+        read(tmp_path / "x.csv", "\n".join(["time,a;b", *rows, ""]), "a;b")
+    numbered = [f'"{i + 1}",{row}' for i, row in enumerate(rows)]
+    found = read(tmp_path / "y.csv", "\n".join(["time,a,b", *numbered, ""]), "a", "b")
+    np.testing.assert_array_equal(found.columns["c1"], 2 * np.arange(COUNT))

@@ -24,6 +24,7 @@ _NUMBER = {
     ",": r"^[-+]?([1-9]\d{0,2}(\.\d{3})+(,\d*)?|(\d+,?\d*|,\d+)([eE][-+]?\d+)?)$",
 }  # by decimal sign; the other sign may part thousands
 _STRAY = 0.01  # cells with the other sign up to this share are damaged ones, not a second way of writing
+_WEAK = 0.05  # cells with one reading decide how `1.234` is to be read if they are at least this share of such cells
 _HINT = "write all numbers with a decimal point and without thousands separators"
 
 
@@ -60,6 +61,8 @@ class SignEvidence:
     counts: dict[str, int] = field(default_factory=lambda: {".": 0, ",": 0})  # cells that have one reading only
     first: dict[str, tuple[int, str]] = field(default_factory=dict)  # of these: line and cell
     unclear: dict[str, tuple[int, str]] = field(default_factory=dict)  # by the sign it holds: the first `150,629`
+    unclear_counts: dict[str, int] = field(default_factory=lambda: {".": 0, ",": 0})
+    has_groups: bool = False  # `1,234,567`: what is there twice parts thousands
     has_short: bool = False  # whole numbers below 1000, as beside `1.234` where points part thousands
 
     def weigh(self, cells: pa.Array, at: NDArray[np.int64]) -> None:
@@ -70,10 +73,12 @@ class SignEvidence:
             sure = fits[sign] & ~fits[other]
             unclear = fits["."] & fits[","] & np.asarray(pc.match_substring(text, sign))
             self.counts[sign] += int(sure.sum())
+            self.unclear_counts[sign] += int(unclear.sum())
             for where, found in ((sure, self.first), (unclear, self.unclear)):
                 if where.any():
                     row = int(np.argmax(where))
                     found.setdefault(sign, (int(at[row]), str(text[row])))
+        self.has_groups |= bool(pc.any(pc.match_substring_regex(text, r"^\D?\d{1,3}([.,]\d{3}){2}")).as_py())
         self.has_short |= bool(pc.any(pc.match_substring_regex(text, r"^[-+]?[1-9]\d{0,2}$")).as_py())
 
     def sign(self) -> str | None:
@@ -81,7 +86,9 @@ class SignEvidence:
         point, comma = self.counts["."], self.counts[","]
         if min(point, comma) > _STRAY * max(point, comma) or not point + comma:
             return None
-        return "." if point > comma else ","
+        shown, other = (".", ",") if point > comma else (",", ".")
+        is_weak = not self.has_groups and self.counts[shown] <= _WEAK * self.unclear_counts[other]
+        return None if is_weak else shown
 
 
 def decimal_signs(
@@ -96,8 +103,10 @@ def decimal_signs(
     in_file = next((found for found in shown if found), {","} if separator == ";" else set())
     for name in wanted:
         column = evidence[name]
-        if column.sign() is None and len(column.first) == 2:
-            (line, cell), (other_line, other) = sorted(column.first.values(), reverse=True)
+        seen = [*column.first.values(), *(column.unclear[sign] for sign in column.unclear if sign not in column.first)]
+        is_file_clear = len(in_file) == 1 and len(column.first) < 2
+        if column.sign() is None and column.first and not is_file_clear:
+            (line, cell), (other_line, other) = sorted(seen, reverse=True)[:2]
             raise LogError(
                 f"{file}, line {line:,}: column '{name}' has '{cell}', but '{other}' in line {other_line:,}:"
                 " decimal point and decimal comma",

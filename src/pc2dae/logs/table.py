@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+import numpy as np
+
 from pc2dae.errors import LogError
 from pc2dae.logs.builder import Builder, Layout
 from pc2dae.logs.files import Lines, LogFile, lines
@@ -101,7 +103,15 @@ def _header_at(texts: list[str], is_header: Callable[[str], bool]) -> int | None
 
 
 def _named_rows(names: list[str], sample: list[list[str]]) -> list[str]:
-    """The header, longer by one where every row is: row names in front (as R writes them) or a delimiter at the end."""
-    if sample and all(len(row) == len(names) + 1 for row in sample):
-        return [*names, ""] if all(not row[-1].strip() for row in sample) else ["", *names]
-    return names
+    """The header, longer by one where every row is: row names in front (as R writes them) or a delimiter at the end.
+
+    R's row names are text or count up by one. Anything else is a header that lost a delimiter: no row fits it.
+    """
+    if not sample or not all(len(row) == len(names) + 1 for row in sample):
+        return names
+    if all(not row[-1].strip() for row in sample):
+        return [*names, ""]
+    first = [row[0].strip() for row in sample]
+    counts_up = all(text.isdigit() for text in first) and set(np.diff([int(text) for text in first])) <= {1}
+    are_names = names[0] != "" and (counts_up or all(text.isidentifier() for text in first))
+    return ["", *names] if are_names else names
