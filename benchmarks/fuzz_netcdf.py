@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import netCDF4
 import numpy as np
 import xarray as xr
 
@@ -234,8 +235,6 @@ EDITS: tuple[Edit, ...] = (_rename, _rename_dimension, _drop, _retype, _retype, 
 
 def write_edited(raw: xr.Dataset, path: Path, rng: Rng) -> bool:
     """Write the dataset with one or two edits; False where the library refuses to write such a file."""
-    import netCDF4
-
     edited = raw.copy()
     for variable in edited.variables.values():
         variable.attrs = dict(variable.attrs)
@@ -279,10 +278,11 @@ def verdict(path: Path, *, is_foreign: bool, deep: bool) -> tuple[str, str]:
 
 def differing(flight: xr.Dataset, path: Path) -> str:
     """What a flight has that xarray's reading of the file does not have, beyond what the flight's history says."""
+    with netCDF4.Dataset(path) as file:  # of a file of another origin only what a suite names is looked at
+        unused = [name for name in file.variables if name not in flight.variables and name != "BC"]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        huge = ["huge", "air_pressure_2"]  # a file of another origin may hold them, and is not loaded whole
-        known = xr.load_dataset(path, engine="netcdf4", decode_timedelta=False, drop_variables=huge)
+        known = xr.load_dataset(path, engine="netcdf4", decode_timedelta=False, drop_variables=unused)
     stamps, history = known["time"].values.astype("datetime64[ns]"), flight.attrs.get("history", "")
     is_moved = " put on a grid " in history
     if not is_moved and not np.array_equal(flight["time"].values, stamps):

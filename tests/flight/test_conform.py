@@ -71,6 +71,15 @@ def test_faster_rows_are_averaged_and_rejected_ones_left_out_of_the_mean() -> No
     assert "40 rows put on a grid of 1 Hz: 4 of 4 cells have one" in lines(after)
 
 
+def test_sentinels_are_taken_out_before_rows_are_averaged() -> None:
+    before = flight(step_ms=100)
+    before.attrs["suite"] = SUITE.model_copy(update={"missing": (5.0,)}).model_dump_json(exclude_defaults=True)
+    before["co"].values[3:5] = 5.0, -9999.0
+    after = conform(before)
+    np.testing.assert_allclose(after["co"].values[0], np.delete(before["co"].values[:10], [3, 4]).mean())
+    assert lines(after).count("taken as missing") == 2
+
+
 def test_holes_become_missing_cells() -> None:
     after = conform(xr.concat([flight().isel(time=slice(0, 10)), flight().isel(time=slice(25, 40))], "time"))
     np.testing.assert_array_equal(after["time"].values, flight()["time"].values)

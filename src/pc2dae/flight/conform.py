@@ -28,6 +28,7 @@ from pc2dae.flight.schema import (
     units_of,
 )
 from pc2dae.flight.stream import Array, Stream
+from pc2dae.sentinels import describe
 from pc2dae.suite import Suite, conversion
 
 _STEADY = 0.1  # steps differ by no more than this from the usual one, …
@@ -191,10 +192,10 @@ def _without_sentinels(flight: xr.Dataset, suite: Suite) -> tuple[xr.Dataset, li
     for channel in suite.channels:
         variable = flight[channel.name].variable
         logged = np.asarray(variable.values, dtype=np.float64)
-        logged = np.where(np.isin(logged, suite.missing), np.nan, logged)
-        values, described = without_sentinels(logged, channel.valid_min, channel.valid_max)
+        named = np.isin(logged, suite.missing)
+        values, described = without_sentinels(np.where(named, np.nan, logged), channel.valid_min, channel.valid_max)
         cleared[channel.name] = xr.Variable(variable.dims, values, variable.attrs)
-        lines += [f"{channel.name}: {line}" for line in described]
+        lines += [f"{channel.name}: {line}" for line in (*describe(logged[named]), *described)]
     return flight.assign(cleared), lines
 
 

@@ -96,7 +96,7 @@ def dataset_bytes(dataset: xr.Dataset, **options: Any) -> bytes:
 
 
 def _store(file: netCDF4.Dataset) -> xr.backends.NetCDF4DataStore:
-    return xr.backends.NetCDF4DataStore(file)  # type: ignore[no-untyped-call]
+    return xr.backends.NetCDF4DataStore(file)
 
 
 def _roomy(size: int) -> Path:
