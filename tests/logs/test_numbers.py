@@ -197,3 +197,11 @@ def test_a_header_that_lost_a_delimiter_fits_no_row(tmp_path):
     numbered = [f'"{i + 1}",{row}' for i, row in enumerate(rows)]
     found = read(tmp_path / "y.csv", "\n".join(["time,a,b", *numbered, ""]), "a", "b")
     np.testing.assert_array_equal(found.columns["c1"], 2 * np.arange(COUNT))
+
+
+def test_rows_that_mostly_do_not_fit_their_header_are_refused(tmp_path):
+    """One row that lost a delimiter too would fit, with its columns moved."""
+    rows = [f"{stamp},1,2,3" for stamp in STAMPS]
+    rows[5] = rows[5].replace(",1,2", ",12")
+    with pytest.raises(LogError, match=r"x.csv, line 2: 39 of 40 rows have not as many cells as the 3 columns named"):
+        read(tmp_path / "x.csv", "\n".join(["time,a;b,c", *rows, ""]), "c")

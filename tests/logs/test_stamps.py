@@ -98,4 +98,5 @@ def test_seconds_and_milliseconds_do_not_mix_in_one_file():
         "2024-04-09T20:16:17.250",
         "NaT",
     ]
+    assert parse([seconds, "17126937762"])[1] == "NaT"  # 2512, which nanoseconds cannot hold
     assert parse(["1712693775250", "1712693776250"]) == ["2024-04-09T20:16:15.250", "2024-04-09T20:16:16.250"]

@@ -20,6 +20,7 @@ from pc2dae.logs.numbers import Numbers, SignEvidence, numbers
 from pc2dae.logs.stamps import StampParser, Times
 from pc2dae.logs.text import Stamps, Table, cut
 
+_UNEVEN = "rows with too few or too many cells"
 MAX_STAMPS = 2_000_000  # rows up to which the text of the stamps is kept
 MAX_NUMBERS = 16_000_000  # rows × columns held at once, 128 MB: more is no flight
 
@@ -160,9 +161,7 @@ class Builder:
                 rows.append(line)
                 at.append(number)
             else:
-                self._drop(
-                    "last line, which is cut," if number == last else "rows with too few or too many cells", number
-                )
+                self._drop("last line, which is cut," if number == last else _UNEVEN, number)
         return rows, np.array(at, dtype=np.int64)
 
     def weigh(self, piece: Lines, evidence: Mapping[str, SignEvidence]) -> None:
@@ -222,6 +221,13 @@ class Builder:
             why = "; ".join(f"{why}: {count}" for why, (count, _) in self.dropped.items())
             raise LogError(
                 f"{layout.file.name}: no row can be used" + (f" ({why})" if why else " (there is only a header)")
+            )
+        uneven, first = self.dropped.get(_UNEVEN, (0, 0))
+        if uneven > self.rows / 2:
+            raise LogError(
+                f"{layout.file.name}, line {first:,}: {uneven:,} of {self.rows:,} rows have not as many cells as"
+                f" the {len(layout.names)} columns named before",
+                hint="mend the line with the column names",
             )
         for why, (count, first) in self.dropped.items():
             self.repairs.append(f"{count:,} {why} left out (first: line {first:,})")

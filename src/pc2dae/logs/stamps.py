@@ -169,6 +169,7 @@ class StampParser:
             self.counts_milliseconds = bool(np.median(is_milliseconds[np.isfinite(seconds)]) > 0.5)
         seconds[is_milliseconds != self.counts_milliseconds] = np.nan  # a digit lost or too many
         seconds /= 1000.0 if self.counts_milliseconds else 1.0
+        seconds[seconds > 7e9] = np.nan  # the year 2191: nanoseconds wrap around soon after
         whole = np.floor(np.nan_to_num(seconds))
         nanoseconds = (
             whole.astype(np.int64) * 1_000_000_000

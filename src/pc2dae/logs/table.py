@@ -57,7 +57,7 @@ def read_table(
                 at += 1
             else:
                 separator, names, line = delimiter_of(texts_left[at], sample), list(header), ""
-            names = _named_rows(names, [cut(t, separator) for t in sample])
+            names = _named_rows(names, sample, separator)
             early = sum(_is_row(text, separator, len(names)) for text in preamble) if header is None else 0
             if early:
                 repairs.append(f"{early:,} rows before the line with the column names left out")
@@ -102,16 +102,17 @@ def _header_at(texts: list[str], is_header: Callable[[str], bool]) -> int | None
     return next((i for i, text in enumerate(texts) if is_header(text)), None)
 
 
-def _named_rows(names: list[str], sample: list[list[str]]) -> list[str]:
+def _named_rows(names: list[str], sample: list[str], separator: str) -> list[str]:
     """The header, longer by one where every row is: row names in front (as R writes them) or a delimiter at the end.
 
     R's row names are text or count up by one. Anything else is a header that lost a delimiter: no row fits it.
     """
-    if not sample or not all(len(row) == len(names) + 1 for row in sample):
+    rows = [cut(line, separator) for line in sample]
+    if not rows or not all(len(row) == len(names) + 1 for row in rows):
         return names
-    if all(not row[-1].strip() for row in sample):
+    if all(line.rstrip(" ").endswith(separator) for line in sample):
         return [*names, ""]
-    first = [row[0].strip() for row in sample]
+    first = [row[0].strip() for row in rows]
     counts_up = all(text.isdigit() for text in first) and set(np.diff([int(text) for text in first])) <= {1}
     are_names = names[0] != "" and (counts_up or all(text.isidentifier() for text in first))
     return ["", *names] if are_names else names
