@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -94,8 +95,10 @@ def _is_comment(line: str, comment: str | None) -> bool:
 
 
 def _is_row(line: str, separator: str, width: int) -> bool:
-    """Whether a line before the header looks like one of the table: most cells are there and not empty."""
-    return sum(bool(cell.strip()) for cell in cut(line, separator)) > max(width / 2, 1)
+    """Whether a line before the header looks like one of the table: most cells are there, and one is a number."""
+    cells = [cell.strip() for cell in cut(line, separator)]
+    is_long = sum(map(bool, cells)) > max(width / 2, 1) and not line.startswith("#")
+    return is_long and any(re.fullmatch(r"[-+]?\d*\.?\d+([eE][-+]?\d+)?", cell) for cell in cells)
 
 
 def _header_at(texts: list[str], is_header: Callable[[str], bool]) -> int | None:
