@@ -110,7 +110,7 @@ def as_seconds(cells: pd.Series) -> np.ndarray:
     numbers = as_numbers(cells)
     if np.isfinite(numbers).any():
         return numbers
-    has_year_first = bool(cells.str.match(r"\s*\d{4}").any())  # 2024-04-10 is October with `dayfirst`
+    has_year_first = bool(cells.str.match(r"\s*\d{4}").mean() > 0.5)  # 2024-04-10 is October with `dayfirst`
     stamps = pd.to_datetime(cells.str.strip(), errors="coerce", utc=True, format="mixed", dayfirst=not has_year_first)
     return np.where(stamps.isna(), np.nan, stamps.to_numpy(dtype="datetime64[ns]").astype(np.int64) / 1e9)
 

@@ -100,8 +100,8 @@ def _store(file: netCDF4.Dataset) -> xr.backends.NetCDF4DataStore:
 
 
 def _roomy(size: int) -> Path:
-    """A folder with room for so many bytes, in memory if there is one."""
-    folders = [Path("/dev/shm"), Path(tempfile.gettempdir())]
+    """A folder with room for so many bytes, in memory if there is one; what is made in it is a private folder."""
+    folders = [Path("/dev/shm"), Path(tempfile.gettempdir())]  # nosec B108
     for folder in folders:
         if folder.is_dir() and os.access(folder, os.W_OK) and shutil.disk_usage(folder).free > size:
             return folder

@@ -102,7 +102,7 @@ class Builder:
         if self.stamp_texts is not None:
             self.stamp_texts.append(stamp.filter(pa.array(good)))
         if layout.thin_s is not None:
-            self._check_order(times[good], at[good])
+            self._check_order(_cells(times[good], layout.thin_s), times[good], at[good])
         self._keep(times[good], {name: values[good] for name, values in part.items()})
         self.recent = [*self.recent, *rows][-50:]
 
@@ -126,10 +126,8 @@ class Builder:
             said = f"more than {self.kept:,} rows with {width} are too much for one flight"
             raise LogError(f"{self.layout.file.name}: {said}", hint="split the file by day")
 
-    def _check_order(self, times: Times, at: NDArray[np.int64]) -> None:
+    def _check_order(self, cells: NDArray[np.int64], times: Times, at: NDArray[np.int64]) -> None:
         """Refuse to average rows of different moments: those after a step back of the clock with those before."""
-        assert self.layout.thin_s is not None
-        cells = _cells(times, self.layout.thin_s)
         steps = np.diff(cells)
         self.first_cell = min(self.first_cell, int(cells[0])) if len(cells) else self.first_cell
         back = (steps < -1) & (cells[1:] >= self.first_cell)

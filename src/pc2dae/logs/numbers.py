@@ -86,18 +86,23 @@ class SignEvidence:
         point, comma = self.counts["."], self.counts[","]
         if min(point, comma) > _STRAY * max(point, comma) or not point + comma:
             return None
-        shown, other = (".", ",") if point > comma else (",", ".")
-        is_weak = not self.has_groups and self.counts[shown] <= _WEAK * self.unclear_counts[other]
-        return None if is_weak else shown
+        shown = "." if point > comma else ","
+        return shown if self.has_groups or not self.is_weak else None
+
+    @property
+    def is_weak(self) -> bool:
+        """Whether what is sure is so little beside what is not that it may be damage."""
+        shown, other = (".", ",") if self.counts["."] > self.counts[","] else (",", ".")
+        return self.counts[shown] <= _WEAK * self.unclear_counts[other]
 
 
 def decimal_signs(
     evidence: Mapping[str, SignEvidence], wanted: Sequence[str], *, file: str, separator: str
 ) -> dict[str, str]:
     """The decimal sign of each wanted column: by its own cells, else by the other columns, else by the separator."""
-    signs = {}
+    signs: dict[str, str] = {}
     shown = [
-        {found for name, column in evidence.items() if (name in wanted) == is_wanted and (found := column.sign())}
+        {c.sign() for name, c in evidence.items() if (name in wanted) == is_wanted and not c.is_weak} - {None}
         for is_wanted in (True, False)
     ]
     in_file = next((found for found in shown if found), {","} if separator == ";" else set())
@@ -112,7 +117,8 @@ def decimal_signs(
                 " decimal point and decimal comma",
                 hint=_HINT,
             )
-        sign = column.sign() or (next(iter(in_file)) if len(in_file) == 1 else None)
+        by_file = next(iter(in_file)) if len(in_file) == 1 else None
+        sign = (by_file if column.is_weak else None) or column.sign() or by_file
         with_points_only = "." in column.unclear and "," not in column.unclear
         is_clear = sign is not None or "," not in column.unclear
         if with_points_only and sign == ",":
