@@ -97,7 +97,7 @@ def _is_comment(line: str, comment: str | None) -> bool:
 def _is_row(line: str, separator: str, width: int) -> bool:
     """Whether a line before the header looks like one of the table: most cells are there, and one is a number."""
     cells = [cell.strip() for cell in cut(line, separator)]
-    is_long = sum(map(bool, cells)) > max(width / 2, 1) and not line.startswith("#")
+    is_long = len(cells) > max(width / 2, 1) and not line.startswith("#")
     return is_long and any(re.fullmatch(r"[-+]?\d*\.?\d+([eE][-+]?\d+)?", cell) for cell in cells)
 
 
