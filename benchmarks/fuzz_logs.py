@@ -108,7 +108,7 @@ def as_numbers(cells: pd.Series) -> np.ndarray:
 def as_seconds(cells: pd.Series) -> np.ndarray:
     """A column of stamps as seconds since 1970, NaN where a cell is none."""
     numbers = as_numbers(cells)
-    if np.isfinite(numbers).any():
+    if np.isfinite(numbers).mean() > 0.5:
         return numbers
     has_year_first = bool(cells.str.match(r"\s*\d{4}").mean() > 0.5)  # 2024-04-10 is October with `dayfirst`
     stamps = pd.to_datetime(cells.str.strip(), errors="coerce", utc=True, format="mixed", dayfirst=not has_year_first)
