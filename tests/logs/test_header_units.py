@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
-from pc2dae.logs.header_units import converted, unit_in
+from pc2dae.logs.header_units import unit_in
+from pc2dae.suite import conversion
 
 
 @pytest.mark.parametrize(
@@ -52,4 +52,5 @@ def test_the_unit_in_a_name(label, units, found):
     ],
 )
 def test_conversions(value, unit, units, expected):
-    assert converted(np.array([value]), unit, units) == pytest.approx([expected], rel=1e-9)
+    factor, offset = conversion(unit, units) or (0.0, 0.0)
+    assert value * factor + offset == pytest.approx(expected, rel=1e-9)

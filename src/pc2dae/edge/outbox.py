@@ -310,7 +310,7 @@ class Outbox:
             for name, about in self.base.execute("SELECT name, about FROM flight"):
                 progress = _progress(about)
                 if progress is not None and not progress.is_ended:
-                    raise ModelError(f"flight '{name}' in {self.path} was begun with another model or suite",
+                    raise ModelError(f"flight '{name}' in {self.path} was started with another model or suite",
                                      hint="let it end with that model, or name another --state")  # fmt: skip
         self.base.execute("INSERT OR REPLACE INTO about VALUES ('version', ?), ('identity', ?)", (VERSION, identity))
 

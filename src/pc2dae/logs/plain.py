@@ -12,12 +12,12 @@ from pc2dae.errors import LogError, nearest
 from pc2dae.flight.stream import Array, Stream
 from pc2dae.logs.cells import iso, zone_text
 from pc2dae.logs.files import LogFile
-from pc2dae.logs.header_units import can_convert, converted, unit_in
+from pc2dae.logs.header_units import unit_in
 from pc2dae.logs.reader import Declared, Head
 from pc2dae.logs.stamps import to_utc
 from pc2dae.logs.table import Stamps, Table, clean_names, cut, delimiter_of, read_table
 from pc2dae.sentinels import describe, find_sentinels
-from pc2dae.suite import Suite, load_suite, presets
+from pc2dae.suite import Suite, conversion, load_suite, presets
 
 LARGE_BYTES = 200_000_000  # from here on a file is averaged to the suite's rate while it is read
 _MIXING = ("ppm", "ppb", "ppt")
@@ -117,7 +117,8 @@ def _in_units(table: Table, column: str, name: str, values: Array, units: str) -
         if named not in (None, found, units):
             table.repairs.append(f"channel '{name}', named {named}, is read as {units} as the suite says")
         return values
-    if not can_convert(found, units):
+    pair = conversion(found, units)
+    if pair is None:
         raise LogError(
             f"{table.file.name}: column '{column}' is in {found}, but '{name}' in {units}",
             hint="correct the channel's units or column in the suite",
@@ -125,7 +126,8 @@ def _in_units(table: Table, column: str, name: str, values: Array, units: str) -
     sentinels = find_sentinels(values)  # before the conversion makes other numbers of them
     table.repairs += [f"{name}: {line}" for line in describe(values[sentinels])]
     table.repairs.append(f"column '{column}' is in {found}: converted to {units}")
-    return converted(np.where(sentinels, np.nan, values), found, units)
+    factor, offset = pair
+    return np.where(sentinels, np.nan, values) * factor + offset
 
 
 def _column_hint(column: str, units: str, header: list[str]) -> str:

@@ -26,8 +26,9 @@ _GROUPS = [
     {"mol mol-1": 1.0, "%": 1e-2, "mmol mol-1": 1e-3, "ppm": 1e-6, "umol mol-1": 1e-6, "ppb": 1e-9, "nmol mol-1": 1e-9,
      "ppt": 1e-12, "pmol mol-1": 1e-12},
     {"kg m-3": 1e3, "g m-3": 1.0, "mg m-3": 1e-3, "ug m-3": 1e-6, "ng m-3": 1e-9, "pg m-3": 1e-12},
-    {"Pa": 1.0, "hPa": 1e2, "kPa": 1e3},
-    {"m": 1.0, "km": 1e3},
+    {"Pa": 1.0, "hPa": 1e2, "kPa": 1e3, "bar": 1e5, "mmHg": 133.3224, "inHg": 3386.389},  # the last two: NIST SP 811
+    {"m": 1.0, "km": 1e3, "ft": 0.3048},
+    {"m s-1": 1.0, "km h-1": 1 / 3.6, "kn": 1852 / 3600, "mph": 0.44704},
     {"degC": 1.0, "K": 1.0, "degF": 5 / 9},
 ]  # fmt: skip
 _OFFSETS = {"degC": 273.15, "degF": 459.67}
@@ -59,7 +60,7 @@ def conversion(given: str, wanted: str) -> tuple[float, float] | None:
     for sizes in _GROUPS:
         if here in sizes and there in sizes:
             larger = sizes[here] >= sizes[there]  # a power of ten is exact, its inverse is not
-            factor = round(sizes[here] / sizes[there], 9) if larger else 1 / round(sizes[there] / sizes[here], 9)
+            factor = round(sizes[here] / sizes[there], 12) if larger else 1 / round(sizes[there] / sizes[here], 12)
             return factor, factor * _OFFSETS.get(here, 0.0) - _OFFSETS.get(there, 0.0)
     return None
 
