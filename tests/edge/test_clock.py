@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 sys.path.insert(0, str(Path(__file__).parent))
 from test_outbox import START, engine, message, out
 
-from pc2dae.edge.clock import Clock
+from pc2dae.edge.clock import StreamClock
 from pc2dae.edge.gateway import Gateway
 from pc2dae.edge.messages import Sample
 from pc2dae.edge.outbox import Outbox
@@ -140,7 +140,7 @@ def test_several_samples_a_second_are_averaged_as_before() -> None:
 
 
 def test_a_slow_logger_is_not_taken_for_a_wrong_clock() -> None:
-    clock = Clock(1.0, look_ahead=5)
+    clock = StreamClock(1.0, look_ahead=5)
     items = [Sample(flight="f", seq=n, time=START + timedelta(seconds=15 * n), values={}) for n in range(20)]
     at_once = [[p.slot for p in clock.take(item, None)] for item in items]
     assert [slot for slots in at_once for slot in slots] == [15 * n for n in range(20)]
@@ -151,11 +151,11 @@ def test_a_slow_logger_is_not_taken_for_a_wrong_clock() -> None:
 @given(steps=st.lists(st.integers(1, 60) | st.just(1), min_size=1, max_size=80), ahead=st.sampled_from([0, 5, 63]),
        stop=st.integers(0, 80))  # fmt: skip
 def test_any_record_whose_time_goes_on_is_placed_by_its_stamps(steps: list[int], ahead: int, stop: int) -> None:
-    clock, seconds = Clock(1.0, ahead), list(accumulate([0, *steps]))
+    clock, seconds = StreamClock(1.0, ahead), list(accumulate([0, *steps]))
     placed = []
     for n, second in enumerate(seconds):
         if n == stop:  # a restored clock goes on in the same way
-            state, clock = clock.state(), Clock(1.0, ahead)
+            state, clock = clock.state(), StreamClock(1.0, ahead)
             clock.restore(state)
         sample = Sample(flight="f", seq=n, time=START + timedelta(seconds=second), values={})
         placed += list(clock.take(sample, None))
@@ -169,7 +169,7 @@ def test_any_record_whose_time_goes_on_is_placed_by_its_stamps(steps: list[int],
 def test_whatever_the_stamps_every_sample_is_placed_or_refused_once(data: st.DataObject) -> None:
     seconds = data.draw(st.lists(st.integers(-5, 5) | st.integers(-(10**8), 10**8), min_size=1, max_size=60))
     numbers = data.draw(st.lists(st.integers(0, 3000), min_size=len(seconds), max_size=len(seconds)))
-    clock, placed, newest = Clock(1.0, 5), [], -1
+    clock, placed, newest = StreamClock(1.0, 5), [], -1
     for n, (second, seq) in enumerate(zip(seconds, numbers, strict=True)):
         sample = Sample(flight="f", seq=seq, time=START + timedelta(seconds=n + second), values={"n": float(n)})
         placed += list(clock.take(sample, float(n)))

@@ -34,7 +34,7 @@ _STEPS = 30  # recent steps that tell a logger's pace
 
 
 @dataclass(frozen=True)
-class Placed:
+class Placement:
     """What becomes of a sample: its second, or the reason why it has none."""
 
     sample: Sample
@@ -50,7 +50,7 @@ class Waiting:
     arrived: float | None
 
 
-class Clock:
+class StreamClock:
     """The grid of one flight: column 0 is its first sample; `look_ahead` columns are open to late samples."""
 
     def __init__(self, rate_hz: float, look_ahead: int) -> None:
@@ -72,7 +72,7 @@ class Clock:
 
     # ── samples ──
 
-    def take(self, sample: Sample, arrived: float | None) -> Iterator[Placed]:
+    def take(self, sample: Sample, arrived: float | None) -> Iterator[Placement]:
         """The samples whose place is known now, this one or those that waited for it, in their order."""
         if not self.anchors:
             self.anchors.append((self.newest + 1, sample.microseconds))
@@ -86,7 +86,7 @@ class Clock:
         slot = self.slot(sample)
         step = slot - self.newest
         if self._is_disorder(sample, step):
-            yield Placed(sample, slot)
+            yield Placement(sample, slot)
             return
         is_next = step > 0 and self._follows(step, sample.seq - self.seq - 1, self._reach)
         if self.suspects and not is_next and self._confirms(sample, self.suspects[-1].sample):
@@ -100,7 +100,7 @@ class Clock:
         else:
             self.suspects.append(Waiting(sample, arrived))
 
-    def flush(self) -> Iterator[Placed]:
+    def flush(self) -> Iterator[Placement]:
         """The samples that still wait, when nothing follows."""
         if len(self.repeats) >= _REPEATS and len(self.repeats) >= 2 * self.shared:
             yield from self._spread()
@@ -152,18 +152,18 @@ class Clock:
         behind = self.seq - sample.seq
         return behind >= 0 >= step >= -JUMP_S * self.rate_hz - behind * 1.5 * max(1.0, fmean(self.steps or [1]))
 
-    def _accept(self, sample: Sample, slot: int, *, is_step: bool = True) -> Placed:
+    def _accept(self, sample: Sample, slot: int, *, is_step: bool = True) -> Placement:
         if is_step:
             self.is_still = False
             if sample.seq == self.seq + 1:
                 self.steps.append(max(slot - self.newest, 0))
         self.newest, self.seq, self.stamp = max(self.newest, slot), sample.seq, sample.microseconds
         self.agreed += 1
-        return Placed(sample, slot)
+        return Placement(sample, slot)
 
     # ── stamps far from the clock ──
 
-    def _outvoted(self) -> Iterator[Placed]:
+    def _outvoted(self) -> Iterator[Placement]:
         """Samples in a row agree with each other: a gap that is bridged, or a clock that was set."""
         waiting, self.suspects = self.suspects, []
         first = waiting[0].sample
@@ -176,19 +176,19 @@ class Clock:
         for each in waiting:
             yield self._accept(each.sample, self.slot(each.sample))
 
-    def _dismiss(self, following: int | None) -> Iterator[Placed]:
+    def _dismiss(self, following: int | None) -> Iterator[Placement]:
         """Single samples off the clock, when the next one has column `following` or there is none."""
         waiting, self.suspects = self.suspects, []
         for each in waiting:
             slot = self.slot(each.sample)
             ahead = (slot - self.newest) / self.rate_hz
             if ahead <= 0:  # it may be a late one
-                yield Placed(each.sample, slot)
+                yield Placement(each.sample, slot)
             elif ahead <= JUMP_S and (following is None or following >= slot):
                 yield self._accept(each.sample, slot)
             else:
                 why = "nothing followed it" if following is None else "the next sample did not follow it"
-                yield Placed(each.sample, slot, f"{ahead:,.0f} s after the sample before it, and {why}")
+                yield Placement(each.sample, slot, f"{ahead:,.0f} s after the sample before it, and {why}")
 
     # ── stamps that repeat ──
 
@@ -203,7 +203,7 @@ class Clock:
             return False
         return median(b - a for a, b in pairwise(times)) >= 0.5 / self.rate_hz
 
-    def _settle_repeats(self, sample: Sample) -> Iterator[Placed]:
+    def _settle_repeats(self, sample: Sample) -> Iterator[Placement]:
         """Another stamp: did the clock stand still, or were there several samples in a second?"""
         step = self.slot(sample) - self.newest
         count = len(self.repeats) + 1
@@ -212,14 +212,14 @@ class Clock:
         else:
             yield from self._merge()
 
-    def _merge(self) -> Iterator[Placed]:
+    def _merge(self) -> Iterator[Placement]:
         """Several samples of one second."""
         waiting, self.repeats = self.repeats, []
         self.shared = max(self.shared, len(waiting) + 1 if waiting else 1)
         for each in waiting:
             yield self._accept(each.sample, self.slot(each.sample))
 
-    def _spread(self) -> Iterator[Placed]:
+    def _spread(self) -> Iterator[Placement]:
         """A column for each sample, at the pace that the logger had."""
         if not self.is_reported:
             self.notes.append((self.repeats[0].sample, f"the clock stands still at {stamp(self.stamp)}; samples are "

@@ -12,7 +12,7 @@ from itertools import repeat
 import numpy as np
 
 from pc2dae.edge.checks import MISSING
-from pc2dae.edge.clock import NUMBERS, Clock
+from pc2dae.edge.clock import NUMBERS, StreamClock
 from pc2dae.edge.engines import Engine
 from pc2dae.edge.messages import Ack, BadMessage, Health, Problem, Sample, parse_sample, stamp
 from pc2dae.edge.outbox import FullError, Letter, Outbox, Progress, Stored
@@ -324,7 +324,7 @@ class Gateway:
         if progress is None:
             progress = _rebuilt(stream)
         elif stored.is_damaged and not progress.is_ended and _grid(stream) != (progress.stop, progress.newest):
-            clock = Clock(self.engine.suite.rate_hz, self.engine.look_ahead)
+            clock = StreamClock(self.engine.suite.rate_hz, self.engine.look_ahead)
             clock.set_to(progress.stop - 1, progress.newest, progress.seq)
             stream.begin_at(progress.given, clock)
             stream.follow((sample, arrived) for sample, arrived in since if clock.slot(sample) >= progress.given)

@@ -1,9 +1,9 @@
 """Live denoising: feed any amount of samples, get what is ready; the lag is a known number.
 
 The estimates equal those of `pc2dae denoise --profile live` to 1e-5 of a channel's scale, however the samples are
-chunked. Each sample has its second on a grid that begins with the first one (`Clock` finds it where stamps are wrong):
-a second without a sample is stepped as missing; a sample whose second has not been given out is placed; a later one is
-refused, counted and reported.
+chunked. Each sample has its second on a grid that begins with the first one (`StreamClock` finds it where stamps are
+wrong): a second without a sample is stepped as missing; a sample whose second has not been given out is placed; a later
+one is refused, counted and reported.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 
 from pc2dae.edge import levels
 from pc2dae.edge.checks import MISSING, NOT_MEASURED, Bits, LiveChecks
-from pc2dae.edge.clock import Clock, Placed
+from pc2dae.edge.clock import Placement, StreamClock
 from pc2dae.edge.engines import Engine
 from pc2dae.edge.messages import Problem, Sample, stamp
 from pc2dae.edge.ring import Ring
@@ -61,7 +61,7 @@ class StreamingDenoiser:
         self.checks = LiveChecks(self.suite)
         nothing = np.zeros((len(self.prior), 0))
         self.level = levels.before(nothing, nothing > 0, self.bound, self.prior, number=0)  # what holds now
-        self.clock = Clock(self.suite.rate_hz, self.engine.look_ahead)
+        self.clock = StreamClock(self.suite.rate_hz, self.engine.look_ahead)
         self.recent: dict[tuple[int, int], None] = {}  # number and stamp of the last samples, oldest first
         self.given = 0  # columns given out
         self.late = 0  # of those refused
@@ -107,7 +107,7 @@ class StreamingDenoiser:
         if len(self.recent) > _RECENT:
             del self.recent[next(iter(self.recent))]
 
-    def begin_at(self, given: int, clock: Clock) -> None:
+    def begin_at(self, given: int, clock: StreamClock) -> None:
         """Begin as if nothing had been observed before column `given`, with a clock that knows the time."""
         self.reset()
         self.given, self.clock = given, clock
@@ -161,7 +161,7 @@ class StreamingDenoiser:
             self._report(about, note)
         self.clock.notes.clear()
 
-    def _put(self, placed: Placed, out: list[Ready] | None) -> None:
+    def _put(self, placed: Placement, out: list[Ready] | None) -> None:
         ring, sample, slot = self.ring, placed.sample, placed.slot
         if placed.refusal:
             self._refuse(sample, placed.refusal)
