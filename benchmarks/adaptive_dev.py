@@ -19,8 +19,8 @@ import numpy as np
 
 import pc2dae
 from pc2dae.filters import oracle
-from pc2dae.models import load_model
-from pc2dae.simulate.world import random_scene
+from pc2dae.registry import load_model
+from pc2dae.simulate.random_scenes import random_scene
 from pc2dae.suite import parse_suite
 
 DATA = Path(__file__).parents[2] / "shared" / "data" / "goamazon_aircraft" / "G1_dryseason_23.xlsx"

@@ -18,13 +18,13 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from pc2dae.denoiser import Array
 from pc2dae.edge.card import parse_card
 from pc2dae.edge.load import live_engine
 from pc2dae.edge.messages import Sample
 from pc2dae.edge.stream import StreamingDenoiser
-from pc2dae.emit import Array
 from pc2dae.model.adaptive import VARIANTS, Adaptive
-from pc2dae.models import SHIPPED, load_model
+from pc2dae.registry import SHIPPED, load_model
 from pc2dae.training.adaptive import Deployed, pretrained
 from pc2dae.training.checkpoint import build_network
 from pc2dae.windows.scaling import Scaler

@@ -28,12 +28,12 @@ from statistics import median
 import psutil
 
 from pc2dae.archive.cluster import connected
-from pc2dae.archive.place import DONE, Archive, Record
+from pc2dae.archive.layout import DONE, Archive, Record
 from pc2dae.archive.run import denoise_all
 from pc2dae.archive.sources import Source, find_sources, open_source
-from pc2dae.archive.work import Order, denoise_one, order_of
-from pc2dae.models import load_model
+from pc2dae.archive.task import Order, denoise_one, order_of
 from pc2dae.pipeline import denoise
+from pc2dae.registry import load_model
 
 PLAIN, INDEXED, ONE, TWO = WAYS = ("loop", "loop with index", "1 worker", "2 workers")
 WORKERS = {ONE: 1, TWO: 2}

@@ -25,11 +25,11 @@ from pathlib import Path
 
 import psutil
 
-from pc2dae.archive.place import DONE, Archive
+from pc2dae.archive.layout import DONE, Archive
 from pc2dae.archive.run import pending
 from pc2dae.archive.sources import digest
+from pc2dae.archive.task import denoise_one, order_of
 from pc2dae.archive.verify import verify
-from pc2dae.archive.work import denoise_one, order_of
 
 _CODE = "from pc2dae.cli import main; main()"
 _EPOCH = "1760000000"

@@ -18,7 +18,7 @@ import psutil
 import xarray as xr
 
 import pc2dae
-from pc2dae.archive.row import row_of
+from pc2dae.archive.index_row import row_of
 from pc2dae.flight import write_flight
 from pc2dae.flight.schema import new_flight
 from pc2dae.pipeline import prepare

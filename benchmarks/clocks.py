@@ -2,7 +2,7 @@
 
     python benchmarks/clocks.py --pairs 60
 
-Pairs of 20 minutes that share a pressure (tests/flight/test_clocks.py) with offsets of −30 … 30 s and drifts of 0 … 200
+Pairs of 20 minutes that share a pressure (tests/align/test_clocks.py) with offsets of −30 … 30 s and drifts of 0 … 200
 ppm; then as many records that share nothing. Exit code 1 if a clock was corrected that should not have been.
 """
 
@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pc2dae.flight.clocks import compare
+from pc2dae.align.clocks import compare
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "flight"))
 from test_clocks import pair

@@ -11,9 +11,9 @@ import random
 from importlib.resources import files
 
 from pc2dae.edge.card import parse_card
-from pc2dae.edge.safe import verify_onnx
+from pc2dae.edge.onnx_check import verify_onnx
 from pc2dae.errors import ModelError
-from pc2dae.models import SHIPPED
+from pc2dae.registry import SHIPPED
 
 
 def accepts(name: str, data: bytes) -> bool:

@@ -22,7 +22,7 @@ import xarray as xr
 from pc2dae.benchmark.cases import FAMILIES, as_prepared
 from pc2dae.flight.schema import suite_of
 from pc2dae.metrics import score
-from pc2dae.models import load_model
+from pc2dae.registry import load_model
 from pc2dae.simulate import fly_plan, plan_campaign
 from pc2dae.suite import Suite
 from pc2dae.training.finetune import Comparison, finetune

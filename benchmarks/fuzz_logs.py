@@ -25,11 +25,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from pc2dae.align.grid import align
 from pc2dae.errors import Pc2daeError
-from pc2dae.flight.align import align
 from pc2dae.flight.stream import Stream
 from pc2dae.logs import read_logs
-from pc2dae.logs.automatic import suite_for
+from pc2dae.logs.infer_suite import suite_for
 from pc2dae.suite import parse_suite
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "logs"))

@@ -15,9 +15,9 @@ from unittest.mock import patch
 import numpy as np
 
 from pc2dae.benchmark.cases import simulated_cases
-from pc2dae.edge.bridge import bridged
-from pc2dae.models import load_model
+from pc2dae.edge.gap_fill import bridged
 from pc2dae.noise import noise_level
+from pc2dae.registry import load_model
 
 FLIGHTS = [f"{campaign}-{flight}" for campaign in (1011, 1012) for flight in range(1, 6)]
 LAST_DEVELOPMENT = 1100  # held-out flights are not for looking

@@ -19,10 +19,10 @@ import torch
 import xarray as xr
 
 import pc2dae
+from pc2dae.denoiser import HOP, WINDOW
+from pc2dae.edge.onnx_check import card_of, read_onnx
 from pc2dae.edge.runtime import denoiser_of
-from pc2dae.edge.safe import card_of, read_onnx
-from pc2dae.emit import HOP, WINDOW
-from pc2dae.models import load_model
+from pc2dae.registry import load_model
 from pc2dae.suite import load_suite
 from pc2dae.training.checkpoint import build_network, suite_of_card
 from pc2dae.windows.scaling import Scaler

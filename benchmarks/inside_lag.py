@@ -10,11 +10,11 @@ import sys
 
 import numpy as np
 
-from pc2dae.flight.clocks import compare
+from pc2dae.align.clocks import compare
 from pc2dae.flight.stream import Stream
 from pc2dae.simulate.atmosphere import weather
 from pc2dae.simulate.clocks import own_clock, sampling
-from pc2dae.simulate.others import fly_autopilot
+from pc2dae.simulate.instruments import fly_autopilot
 from pc2dae.simulate.path import fly
 from pc2dae.simulate.plan import plan_campaign
 from pc2dae.simulate.processes import at, lagged

@@ -14,12 +14,12 @@ from dataclasses import replace
 import numpy as np
 import xarray as xr
 
-from pc2dae.compensation import compensate
-from pc2dae.compensation.response import response_times
-from pc2dae.flight.align import align
+from pc2dae.align.grid import align
+from pc2dae.calibration import compensate
 from pc2dae.flight.schema import BAD, FLAGS, INTERPOLATED, MISSING, SPIKE, observed, suite_of
 from pc2dae.noise import noise_level
 from pc2dae.qc import screen
+from pc2dae.response.t90 import response_times
 from pc2dae.simulate import SimulatedFlight, simulate_flight
 from pc2dae.suite import load_suite
 

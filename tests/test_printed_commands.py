@@ -205,11 +205,11 @@ def check(one: Printed, monkeypatch: pytest.MonkeyPatch) -> None:
     elif words[0] == "pip" and (extra := re.search(r"\[(\w+)\]", one.text)):
         assert extra[1] in tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     elif words[0] == "curl":
-        from pc2dae.web import flights_api, other_api
+        from pc2dae.web import flights_api, server_api
 
         method = "POST" if {"-F", "-d"} & set(words) else "GET"
         path = re.sub("[A-Z]+", "x", re.sub(r".*localhost:8000([^ ?']+).*", r"\1", one.text))
-        routes: Any = [*flights_api.routes.routes, *other_api.routes.routes]
+        routes: Any = [*flights_api.routes.routes, *server_api.routes.routes]
         assert any(route.path_regex.match(path) and method in route.methods for route in routes)
 
 
@@ -221,7 +221,7 @@ def without_a_cluster(patch: pytest.MonkeyPatch) -> None:
 
 def take_for_granted() -> None:
     """The files that pages name and no command of theirs makes."""
-    from pc2dae.archive.groups import write_group
+    from pc2dae.archive.zarr import write_group
     from pc2dae.flight.store import read_flight
 
     suite = re.search(r"```toml\n(name = .*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)

@@ -21,8 +21,8 @@ from pc2dae.edge.stream import StreamingDenoiser
 from pc2dae.errors import FlightError
 from pc2dae.filters import FILTERS
 from pc2dae.flight.schema import FLAT_LINE, MISSING, SATURATED, STALE, new_flight
-from pc2dae.models import SHIPPED, load_model
 from pc2dae.pipeline import denoise, ingest
+from pc2dae.registry import SHIPPED, load_model
 from pc2dae.suite import Suite, load_suite, parse_suite
 from pc2dae.windows.arrays import arrays_of
 
@@ -189,7 +189,7 @@ def test_one_masked_sample_matters_within_reach_alone(
 
 def test_a_very_large_file_is_averaged_while_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is kept grows with the grid, not with the rows."""
-    monkeypatch.setattr("pc2dae.logs.plain.LARGE_BYTES", 0)
+    monkeypatch.setattr("pc2dae.logs.csv.LARGE_BYTES", 0)
     stamps = np.datetime64("2025-10-01", "ms") + np.arange(6000) * np.timedelta64(10, "ms")
     lines = [f"{stamp}Z,{100 + n % 7}" for n, stamp in enumerate(stamps.astype(str))]
     (tmp_path / "fast.csv").write_text("\n".join(["time,co", *lines]) + "\n")
@@ -275,9 +275,9 @@ def test_damaged_models_and_cards_are_refused(name: str) -> None:
 ZOO = """
 import os, pickle, sys
 from pathlib import Path
-from pc2dae.edge.safe import seal
+from pc2dae.edge.onnx_check import seal
 from pc2dae.errors import ModelError
-from pc2dae.models import load_model
+from pc2dae.registry import load_model
 
 class Evil:
     def __reduce__(self):

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from pc2dae.errors import Pc2daeError
 
 if TYPE_CHECKING:
-    from pc2dae.models import load_model
     from pc2dae.pipeline import denoise, evaluate, fit, ingest, open_flight
+    from pc2dae.registry import load_model
     from pc2dae.report import report
     from pc2dae.suite import load_suite
 
@@ -20,7 +20,7 @@ _LAZY = {
     "evaluate": "pc2dae.pipeline",
     "fit": "pc2dae.pipeline",
     "ingest": "pc2dae.pipeline",
-    "load_model": "pc2dae.models",
+    "load_model": "pc2dae.registry",
     "load_suite": "pc2dae.suite",
     "open_flight": "pc2dae.pipeline",
     "report": "pc2dae.report",

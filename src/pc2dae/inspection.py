@@ -7,15 +7,13 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 
-from pc2dae.compensation.response import ResponseTime, response_times
+from pc2dae.arrays import Array, Mask
 from pc2dae.flight.schema import BAD, INTERPOLATED, MISSING, STALE, STARTUP, TAPE_ADVANCE, check_flight, observed
 from pc2dae.noise import noise_level
 from pc2dae.qc import judge_families, shares
+from pc2dae.response.t90 import ResponseTime, response_times
 from pc2dae.suite import ENVIRONMENT, Suite
-
-Array = NDArray[np.float64]
 
 MOVING_M_S = 0.1  # the paper's threshold
 EDGE_M = (1.0, 10.0)  # plume gradients of the paper
@@ -151,7 +149,7 @@ def _channels(
     return table
 
 
-def _absent(flight: xr.Dataset, name: str) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def _absent(flight: xr.Dataset, name: str) -> tuple[Mask, Mask]:
     """Where a channel has no sample of its own, and where its instrument was running at all."""
     bits = flight[f"qc_{name}"].values
     return (bits & (MISSING | INTERPOLATED)) != 0, (bits & _NOT_RUNNING) == 0
@@ -206,7 +204,7 @@ def _speed(flight: xr.Dataset) -> Array:
     return np.full(flight.sizes["time"], np.nan)
 
 
-def _pooled(flights: Sequence[xr.Dataset], name: str) -> tuple[Array, NDArray[np.bool_]]:
+def _pooled(flights: Sequence[xr.Dataset], name: str) -> tuple[Array, Mask]:
     return (
         np.concatenate([np.asarray(flight[name].values, dtype=np.float64) for flight in flights]),
         np.concatenate([observed(flight, name) for flight in flights]),

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from pc2dae.arrays import Array, Mask
+
 _LAG = 2  # beyond the reach of differenced noise
 _BLOCK = 16  # samples; long enough for a slope, short enough to lie between two plumes
 _QUIET = 0.5  # share of blocks that is taken as quiet
@@ -25,8 +27,6 @@ _SHARED = 0.25  # of the variance that independent noises would leave
 _FREEDOM = (1, 2, 3, 4, 5, 8, 12, 20, 40, 1000)  # degrees of freedom …
 _STUDENT = (6.314, 2.920, 2.353, 2.132, 2.015, 1.860, 1.782, 1.725, 1.684, 1.645)  # … and the 95 % point of t
 
-Array = NDArray[np.float64]
-
 
 @dataclass(frozen=True)
 class Noise:
@@ -37,7 +37,7 @@ class Noise:
     step: Array  # smallest step between two values: the quantisation, 0 where none shows
 
 
-def noise_level(values: NDArray[np.floating], valid: NDArray[np.bool_]) -> Noise:
+def noise_level(values: NDArray[np.floating], valid: Mask) -> Noise:
     """The noise of each channel of `values`, (channel, time), from its samples marked `valid` (stale ones are not)."""
     rows = [
         _one(row[ok].astype(np.float64), np.flatnonzero(ok))
@@ -82,7 +82,7 @@ def _on_grid(x: Array, index: NDArray[np.intp]) -> Array:
     return grid
 
 
-def _quiet(x: Array) -> NDArray[np.bool_]:
+def _quiet(x: Array) -> Mask:
     """Samples in the half of the blocks that change least, against the blocks beside and between their own halves."""
     count = max(len(x) // _BLOCK, 1)
     halves = _means(x[: len(x) // (2 * count) * 2 * count].reshape(2 * count, -1))
@@ -149,7 +149,7 @@ def is_held(x: Array) -> bool:
     return bool(np.mean(same) > 5.0 * apart and np.median(jumps) > 5.0 * np.diff(distinct).min())
 
 
-def shared_noise(values: NDArray[np.floating], valid: NDArray[np.bool_], sigma: Array) -> NDArray[np.intp]:
+def shared_noise(values: NDArray[np.floating], valid: Mask, sigma: Array) -> NDArray[np.intp]:
     """A number per channel; channels of one number have the same noise: copies, or linear functions of each other.
 
     The second differences of one channel, regressed on those of the other, leave a quarter or less of the variance that

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
-from pc2dae.emit import Denoiser
+from pc2dae.align.ingest_report import Intake
+from pc2dae.denoiser import Denoiser
 from pc2dae.errors import FlightError, LogError, ModelError, nearest
-from pc2dae.flight.intake import Intake
 from pc2dae.flight.schema import LEVELS, add_history, check_flight, level_of, suite_of
 from pc2dae.flight.stream import Stream
-from pc2dae.models import Progress, load_model
 from pc2dae.noise import noise_level
+from pc2dae.registry import Progress, load_model
 from pc2dae.suite import Channel, Suite, load_suite
 from pc2dae.windows.arrays import arrays_of, blend, with_estimate
 
@@ -43,7 +43,7 @@ def open_flight(
 ) -> xr.Dataset:
     """A flight from a file of ours (.nc, .zarr, .ict, .csv), a plain CSV, any instrument's log, or a folder of logs.
 
-    A plain CSV needs a suite and keeps its rows: see `flight.align`. Logs are ingested: one clock, flags, compensation.
+    A plain CSV needs a suite and keeps its rows: see `align.grid`. Logs are ingested: one clock, flags, compensation.
     A damaged compressed log is an error; with `salvage`, the whole lines that can be unpacked are used.
     """
     from pc2dae.flight.store import read_flight
@@ -63,14 +63,14 @@ def ingest(
     salvage: bool = False,
 ) -> tuple[xr.Dataset, Intake]:
     """Recognise the logs, bring them to one clock and one grid, flag, compensate; and what was done to each file."""
-    from pc2dae.compensation import compensate
-    from pc2dae.flight.align import align, repair_stamps
-    from pc2dae.flight.clocks import find_clocks
-    from pc2dae.flight.delay import response_delays
-    from pc2dae.flight.gaps import check_gaps
-    from pc2dae.flight.intake import sources_of
+    from pc2dae.align.clocks import find_clocks
+    from pc2dae.align.delays import response_delays
+    from pc2dae.align.gaps import check_gaps
+    from pc2dae.align.grid import align, repair_stamps
+    from pc2dae.align.ingest_report import sources_of
+    from pc2dae.calibration import compensate
     from pc2dae.logs import read_logs
-    from pc2dae.logs.automatic import suite_for
+    from pc2dae.logs.infer_suite import suite_for
     from pc2dae.qc import screen
 
     given = [Path(path) for path in paths]
@@ -97,7 +97,7 @@ def ingest(
 
 def prepare(flight: xr.Dataset) -> xr.Dataset:
     """A flight with flags and compensated channels in its suite's units and grid, whatever stage it had reached."""
-    from pc2dae.compensation import compensate
+    from pc2dae.calibration import compensate
     from pc2dae.flight.conform import conform
     from pc2dae.qc import screen
 
@@ -328,7 +328,7 @@ def _check_sources(streams: list[Stream], suite: Suite) -> None:
 
 
 def _notes(flight: xr.Dataset) -> tuple[str, ...]:
-    from pc2dae.compensation import without_sheet
+    from pc2dae.calibration import without_sheet
 
     absent = without_sheet(flight)
     return (f"no calibration sheet: {', '.join(absent)} stay missing, the millivolts are kept",) if absent else ()

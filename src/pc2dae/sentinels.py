@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pc2dae.arrays import Array, Mask
+
 Values = NDArray[np.floating[Any]]
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 HUGE = 1e20  # no unit of this field reaches it; the fill values of netCDF (9.97e36) and GRIB (1e20) do
 LISTED = (

@@ -7,8 +7,8 @@ import tracemalloc
 import numpy as np
 import xarray as xr
 
+from pc2dae.denoiser import Array
 from pc2dae.edge.adaptive import PIECE, AdaptiveDenoiser
-from pc2dae.emit import Array
 from pc2dae.suite import Channel, Family, Suite
 
 CHANNELS = tuple(Channel(name=f"c{n}", units="ppb") for n in range(3))

@@ -14,11 +14,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from pc2dae.archive.place import Archive
+from pc2dae.archive.layout import Archive
 from pc2dae.archive.run import pending
 from pc2dae.archive.sources import digest
+from pc2dae.archive.task import denoise_one, order_of
 from pc2dae.archive.verify import verify
-from pc2dae.archive.work import denoise_one, order_of
 
 CODE = "import sys; sys.argv[0] = 'pc2dae'; from pc2dae.cli import main; main()"
 EPOCH = "1760000000"

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import xarray as xr
 
-from pc2dae.archive.groups import make_store, write_group
 from pc2dae.archive.sources import Source, digest, find_sources, open_source, stamp
+from pc2dae.archive.zarr import make_store, write_group
 from pc2dae.errors import FlightError, Pc2daeError
 from pc2dae.flight import write_flight
 from pc2dae.suite import load_suite

@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 
 from pc2dae.archive.index import read_index, write_index
-from pc2dae.archive.place import Archive, open_archive
+from pc2dae.archive.layout import Archive, open_archive
 from pc2dae.archive.run import pending
+from pc2dae.archive.task import denoise_one, order_of
 from pc2dae.archive.verify import verify
-from pc2dae.archive.work import denoise_one, order_of
 from pc2dae.errors import FlightError
 
 ORDER = order_of("savgol")

@@ -9,8 +9,8 @@ torch = pytest.importorskip("torch")
 
 from pc2dae.baselines import BASELINES, baseline_loss, build, draw_crops  # noqa: E402
 from pc2dae.baselines.convolutional import DeSpaWN  # noqa: E402
-from pc2dae.baselines.dress import CORES  # noqa: E402
 from pc2dae.baselines.loss import contrast, with_consecutive  # noqa: E402
+from pc2dae.baselines.output_head import CORES  # noqa: E402
 from pc2dae.baselines.transformer import positions  # noqa: E402
 from pc2dae.suite import load_suite  # noqa: E402
 from pc2dae.windows.scaling import Scaler  # noqa: E402

@@ -16,7 +16,7 @@ from pc2dae.benchmark.plan import (
     scarcity,
 )
 from pc2dae.errors import ModelError
-from pc2dae.models import SHIPPED
+from pc2dae.registry import SHIPPED
 
 
 def test_the_yardsticks_come_first_whatever_was_asked_for():

@@ -9,7 +9,7 @@ from pc2dae.benchmark import QUICK, plan_of
 from pc2dae.benchmark.denoisers import denoiser_of
 from pc2dae.benchmark.plan import Contender
 from pc2dae.benchmark.real import SETS, has_training, present, real_cases, training_of
-from pc2dae.benchmark.work import units_of
+from pc2dae.benchmark.task import units_of
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="real measurements are not beside this tree")

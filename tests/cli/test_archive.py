@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from pc2dae.archive.place import Archive
+from pc2dae.archive.layout import Archive
 from pc2dae.archive.run import pending
-from pc2dae.archive.work import denoise_one, order_of
+from pc2dae.archive.task import denoise_one, order_of
 from pc2dae.cli import app
 from pc2dae.errors import FlightError, ModelError
 from pc2dae.flight import write_flight

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from pc2dae.cli import app
 from pc2dae.cli import demo as room
-from pc2dae.models import SHIPPED
+from pc2dae.registry import SHIPPED
 
 
 @pytest.mark.slow

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from pc2dae.edge import adaptive
-from pc2dae.models import load_model
 from pc2dae.noise import noise_level
-from pc2dae.simulate.world import random_scene
+from pc2dae.registry import load_model
+from pc2dae.simulate.random_scenes import random_scene
 from pc2dae.suite import Suite, parse_suite
 
 T = 1800

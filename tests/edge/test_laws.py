@@ -12,9 +12,9 @@ from functools import cache, partial
 import numpy as np
 import pytest
 
+from pc2dae.denoiser import Array, Estimate
 from pc2dae.edge.levels import WINDOW, of_flight
-from pc2dae.emit import Array, Estimate
-from pc2dae.models import load_model
+from pc2dae.registry import load_model
 from pc2dae.suite import parse_suite
 
 DOORS = [("adaptive", "flight"), ("adaptive-short", "flight"), ("adaptive-short", "live"), ("adaptive-causal", "live")]

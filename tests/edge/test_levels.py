@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from pc2dae.edge.levels import STEP, WARMUP, of_flight, survey, trailing
-from pc2dae.models import load_model
 from pc2dae.noise import is_held, level_doubt, noise_level, shared_noise
+from pc2dae.registry import load_model
 from pc2dae.suite import parse_suite
 
 model = cache(load_model)

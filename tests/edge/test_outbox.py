@@ -14,13 +14,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pc2dae.denoiser import Array
 from pc2dae.edge import gateway as module
 from pc2dae.edge.adaptive import AdaptiveDenoiser
 from pc2dae.edge.engines import AdaptiveEngine
 from pc2dae.edge.gateway import Gateway
 from pc2dae.edge.messages import Clean, parse_sample, schema, stamp
 from pc2dae.edge.outbox import Outbox
-from pc2dae.emit import Array
 from pc2dae.errors import ModelError, Pc2daeError
 from pc2dae.suite import parse_suite
 

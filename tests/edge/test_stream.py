@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pc2dae.denoiser import Array, Estimate
 from pc2dae.edge.adaptive import AdaptiveDenoiser
 from pc2dae.edge.checks import MISSING, NOT_MEASURED, OUT_OF_RANGE, SATURATED, STALE, LiveChecks
 from pc2dae.edge.engines import AdaptiveEngine, Engine, WindowedEngine
@@ -22,7 +23,6 @@ from pc2dae.edge.load import open_live
 from pc2dae.edge.messages import Sample
 from pc2dae.edge.runtime import WindowedDenoiser
 from pc2dae.edge.stream import Ready, StreamingDenoiser
-from pc2dae.emit import Array, Estimate
 from pc2dae.errors import ModelError
 from pc2dae.suite import parse_suite
 

@@ -80,7 +80,7 @@ def test_gases_need_their_sheet_and_say_so(flight_folder, tmp_path):
 @pytest.mark.slow
 def test_clocks_of_twenty_simulated_flights(tmp_path):
     """At least 95 % of offsets within 0.5 s of the truth, or declared not found."""
-    from pc2dae.flight.clocks import find_clocks
+    from pc2dae.align.clocks import find_clocks
 
     verdicts = []
     for _ in write_campaign(plan_campaign(11, flights=20, minutes=8), tmp_path):

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from pc2dae.align.ingest_report import Intake
 from pc2dae.errors import LogError
-from pc2dae.flight.intake import Intake
 from pc2dae.logs import read_logs
 from pc2dae.pipeline import ingest
 from pc2dae.simulate import plan_campaign, write_campaign

@@ -10,7 +10,7 @@ import pytest
 
 from pc2dae.errors import LogError
 from pc2dae.logs import declared, read_logs
-from pc2dae.logs.automatic import declared_suite, suite_for
+from pc2dae.logs.infer_suite import declared_suite, suite_for
 
 sys.path.insert(0, str(Path(__file__).parent))
 from samples import COUNT, START, all_samples, streams, texts

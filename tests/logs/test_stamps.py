@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from pc2dae.errors import LogError
-from pc2dae.logs import plain, read_logs
+from pc2dae.logs import csv, read_logs
 from pc2dae.logs.stamps import StampParser
 from pc2dae.suite import parse_suite
 
@@ -78,7 +78,7 @@ def test_minutes_alone_are_read_where_all_stamps_are_so():
 
 
 def test_a_large_file_whose_time_goes_back_is_not_averaged(tmp_path, monkeypatch):
-    monkeypatch.setattr(plain, "LARGE_BYTES", 10)
+    monkeypatch.setattr(csv, "LARGE_BYTES", 10)
     path = tmp_path / "x.csv"
     seconds = [*range(40), *range(20, 60)]
     path.write_text("time,a\n" + "".join(f"2024-04-10 13:48:{s:02d},{i}\n" for i, s in enumerate(seconds)))

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from pc2dae.emit import Estimate
+from pc2dae.denoiser import Estimate
 from pc2dae.filters import FILTERS
 from pc2dae.metrics import ALL, RATIO, inject, leakage_scores, pair_scores, paired_difference, scales, score
 from pc2dae.metrics.ratio import ratio_error

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import pc2dae
+from pc2dae.denoiser import Estimate
 from pc2dae.edge.runtime import WindowedDenoiser
-from pc2dae.emit import Estimate
 from pc2dae.errors import FlightError, ModelError
 from pc2dae.flight.schema import MISSING, new_flight
 from pc2dae.suite import Suite, parse_suite

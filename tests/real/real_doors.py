@@ -16,17 +16,17 @@ from numpy.typing import NDArray
 from real_checks import AGREEMENT, ROUNDING, denoised_names, scale
 
 import pc2dae
-from pc2dae.archive.place import Archive, Record
+from pc2dae.archive.layout import Archive, Record
 from pc2dae.archive.sources import Source
-from pc2dae.archive.work import denoise_one, order_of
+from pc2dae.archive.task import denoise_one, order_of
+from pc2dae.denoiser import Denoiser
 from pc2dae.edge.engines import engine_of
 from pc2dae.edge.messages import Sample
 from pc2dae.edge.stream import StreamingDenoiser
-from pc2dae.emit import Denoiser
 from pc2dae.flight import write_flight
 from pc2dae.flight.schema import suite_of
 from pc2dae.suite import Suite
-from pc2dae.web import gate, work
+from pc2dae.web import tasks, upload_check
 from pc2dae.web.settings import Limits
 
 _CHUNK = 97  # samples fed at a time: no multiple of anything inside
@@ -117,9 +117,11 @@ def uploaded(path: Path, folder: Path, *, suite: Path | None, zone: str | None, 
     uploads = home / "uploads"
     uploads.mkdir(parents=True)
     shutil.copyfile(path, uploads / path.name)
-    refused = gate.judge(uploads, members=limits.members, unpacked=limits.unpacked_bytes, ratio=limits.unpacked_ratio)
+    refused = upload_check.judge(
+        uploads, members=limits.members, unpacked=limits.unpacked_bytes, ratio=limits.unpacked_ratio
+    )
     assert refused is None, refused
-    result = work.intake(
+    result = tasks.intake(
         tell=lambda _share, _message: None,
         folder=str(home),
         run="first",

@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 
 from pc2dae.flight.schema import MISSING
-from pc2dae.simulate import SimulatedFlight, aethalometer, electrochemical, fly_plan, others
+from pc2dae.simulate import SimulatedFlight, aethalometer, electrochemical, fly_plan, instruments
 from pc2dae.simulate.clocks import Sampling, sampling
 from pc2dae.simulate.processes import lagged
 from pc2dae.simulate.truth import write_truth
@@ -47,7 +47,7 @@ def test_a_dropout_in_a_plume_does_not_change_what_the_sensors_read(
         rows = sampling(rng, samples, **options)
         return replace(rows, lost=[*rows.lost, (lost.start, lost.stop)])
 
-    for module in (aethalometer, electrochemical, others):
+    for module in (aethalometer, electrochemical, instruments):
         monkeypatch.setattr(module, "sampling", dropping)
     truth = fly_plan(perfect.plan).truth
     for channel in load_suite("black-kite").channels:

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from pc2dae.edge.card import parse_card
+from pc2dae.edge.onnx_check import inspect
 from pc2dae.edge.runtime import denoiser_of, open_onnx
-from pc2dae.edge.safe import inspect
 from pc2dae.errors import ModelError
 from pc2dae.model.pc2dae import LEAN, PC2DAE
-from pc2dae.models import load_model
+from pc2dae.registry import load_model
 from pc2dae.training import export
 from pc2dae.training.adaptive import pretrained
 from pc2dae.training.checkpoint import load_checkpoint, save_checkpoint

@@ -9,10 +9,10 @@ from safetensors.torch import load_file
 
 from pc2dae.benchmark.cases import FAMILIES, as_prepared
 from pc2dae.edge.adaptive import adaptive_of
-from pc2dae.edge.safe import verify_onnx
+from pc2dae.edge.onnx_check import verify_onnx
 from pc2dae.flight.schema import suite_of
 from pc2dae.metrics import score
-from pc2dae.models import load_model
+from pc2dae.registry import load_model
 from pc2dae.simulate import fly_plan, plan_campaign
 from pc2dae.training.adaptive import pretrained
 from pc2dae.training.finetune import SETTINGS, Comparison, TuningData, finetune, summary

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from pc2dae.cli import app, main
 from pc2dae.filters import FILTERS
-from pc2dae.models import SHIPPED
+from pc2dae.registry import SHIPPED
 from pc2dae.web.methods import METHODS
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -67,7 +67,7 @@ def test_the_server_needs_neither_torch_nor_pandas() -> None:
 
 
 def test_the_worker_needs_no_torch() -> None:
-    code = "import sys, pc2dae.web.work, pc2dae.web.gateway, pc2dae.web.rehearsal; print('torch' in sys.modules)"
+    code = "import sys, pc2dae.web.tasks, pc2dae.web.gateway, pc2dae.web.rehearsal; print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
 

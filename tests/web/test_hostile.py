@@ -15,7 +15,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 from ground import LIMITS, Ground, plain_csv
-from test_gate import crowded, linked, zipped
+from test_upload_check import crowded, linked, zipped
 
 Attack = Callable[[httpx.Client, dict[str, Any]], httpx.Response]
 NOBODY = "AAAAAAAAAAAAAAAAAAAAAA"
@@ -128,7 +128,7 @@ def test_a_million_entries_are_refused_in_two_seconds_of_computing(ground: Groun
 
     (tmp_path / "a.zip").write_bytes(crowded(1_000_000))
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    said = subprocess.run([sys.executable, "-m", "pc2dae.web.gate", str(tmp_path), "1000", "1000000000", "200"],
+    said = subprocess.run([sys.executable, "-m", "pc2dae.web.upload_check", str(tmp_path), "1000", "1000000000", "200"],
                           capture_output=True, check=True).stdout  # fmt: skip
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert b"422" in said

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from pc2dae.errors import Pc2daeError
-from pc2dae.web.models import Flight
+from pc2dae.web.schemas import Flight
 from pc2dae.web.store import Store, new_id, now_ms
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pc2dae.errors import Pc2daeError
 from pc2dae.suite import load_suite, parse_suite, presets
-from pc2dae.web.models import MappedChannel, Mapping
+from pc2dae.web.schemas import MappedChannel, Mapping
 from pc2dae.web.suites import Suites, as_toml, suite_of
 
 MAPPING = Mapping(

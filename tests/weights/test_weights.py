@@ -11,8 +11,8 @@ import pytest
 import torch
 
 from pc2dae.edge.card import parse_card
-from pc2dae.edge.safe import read_onnx
-from pc2dae.models import load_model
+from pc2dae.edge.onnx_check import read_onnx
+from pc2dae.registry import load_model
 from pc2dae.training.checkpoint import build_network
 from pc2dae.windows.scaling import Scaler
 
@@ -57,7 +57,7 @@ def test_denoising_never_loads_torch():
     script = (
         "import sys\n"
         "import numpy as np\n"
-        "from pc2dae.models import load_model\n"
+        "from pc2dae.registry import load_model\n"
         "model = load_model('lean')\n"
         "values = np.ones((15, 300))\n"
         "flight = {name: 0 for name in model.suite.names}\n"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pc2dae.archive.place import DONE, Archive
-from pc2dae.archive.row import METRICS, RATIO_COLUMNS
+from pc2dae.archive.index_row import METRICS, RATIO_COLUMNS
+from pc2dae.archive.layout import DONE, Archive
 from pc2dae.atomic import replacing
 from pc2dae.errors import FlightError
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pc2dae.archive.cluster import each
-from pc2dae.archive.place import Archive, Record
+from pc2dae.archive.layout import Archive, Record
 from pc2dae.archive.sources import Source, find_sources
-from pc2dae.archive.work import Order, denoise_within, failed, is_done, line_of
+from pc2dae.archive.task import Order, denoise_within, failed, is_done, line_of
 from pc2dae.atomic import write_text
 from pc2dae.errors import Pc2daeError
 from pc2dae.suite import parse_suite

@@ -13,7 +13,7 @@ from pathlib import Path
 import xarray as xr
 
 from pc2dae.errors import FlightError, Pc2daeError
-from pc2dae.logs import plain
+from pc2dae.logs import csv
 from pc2dae.logs.files import LogFile, head_lines, is_store
 from pc2dae.logs.reader import Head
 from pc2dae.logs.sniff import READERS, is_flight
@@ -125,8 +125,8 @@ def _is_table(path: Path, suite: Suite | None) -> bool:
     if head is None:
         return False
     if suite is not None and not suite.sources:
-        return plain.fits(head, suite)
-    return plain.fitting_preset(head) is not None
+        return csv.fits(head, suite)
+    return csv.fitting_preset(head) is not None
 
 
 def _is_log(path: Path) -> bool:

@@ -13,7 +13,7 @@ import xarray as xr
 
 from pc2dae.archive.cluster import each
 from pc2dae.archive.sources import Source, open_source, stamp
-from pc2dae.archive.work import line_of
+from pc2dae.archive.task import line_of
 from pc2dae.atomic import replacing
 from pc2dae.errors import ModelError
 from pc2dae.flight.store import read_flight, write_flight

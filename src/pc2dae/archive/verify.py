@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from pc2dae.archive.place import DONE, Archive, Record
+from pc2dae.archive.layout import DONE, Archive, Record
 from pc2dae.archive.run import ORDER
 from pc2dae.archive.sources import digest, files_of, find_sources
 from pc2dae.errors import Pc2daeError

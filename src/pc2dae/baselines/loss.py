@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from pc2dae.baselines.convolutional import DeSpaWN
-from pc2dae.baselines.dress import Baseline
+from pc2dae.baselines.output_head import Baseline
 from pc2dae.baselines.recurrent import CBDAE
 from pc2dae.model import losses
 from pc2dae.model.pc2dae import LEAN

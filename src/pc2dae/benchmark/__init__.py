@@ -9,6 +9,6 @@ data), metric, value, parameters, training_s (processor seconds, one thread), in
 from pc2dae.benchmark.further import all_sheets
 from pc2dae.benchmark.plan import FULL, PARTS, QUICK, Plan, plan_of
 from pc2dae.benchmark.sheet import Sheet
-from pc2dae.benchmark.work import run, so_far
+from pc2dae.benchmark.task import run, so_far
 
 __all__ = ["FULL", "PARTS", "QUICK", "Plan", "Sheet", "all_sheets", "plan_of", "run", "so_far"]

@@ -10,9 +10,8 @@ from zlib import crc32
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 
-from pc2dae.emit import Array, Mask
+from pc2dae.arrays import Floats, Mask
 from pc2dae.flight.schema import suite_of
 from pc2dae.metrics import LEVELS, inject, scales
 from pc2dae.qc import screen
@@ -34,12 +33,12 @@ class Case:
     noise: str  # flight, record: as measured; inject σ: clean plus noise; noisy σ: noisy plus noise; pair: two sensors
     flight: xr.Dataset
     suite: Suite
-    values: Array
-    environment: Array
+    values: Floats
+    environment: Floats
     valid: Mask
-    truth: Array | None = None
-    response: Array | None = None  # the noise-free reading, where `truth` is something else
-    ambient: Array | None = None  # what the air held
+    truth: Floats | None = None
+    response: Floats | None = None  # the noise-free reading, where `truth` is something else
+    ambient: Floats | None = None  # what the air held
 
 
 def held_out(count: int) -> list[str]:
@@ -97,7 +96,7 @@ def as_prepared(flown: SimulatedFlight) -> xr.Dataset:
     return screen(flight)
 
 
-def _attenuation(flown: SimulatedFlight) -> dict[str, NDArray[np.float64]]:
+def _attenuation(flown: SimulatedFlight) -> dict[str, Floats]:
     """Attenuation at each true second, under the names ingestion gives it; missing where there was no row."""
     stream = next(s for s in flown.streams if s.instrument == "ma200")
     offset = json.loads(flown.truth.attrs["clock_offset_s"])[stream.key]

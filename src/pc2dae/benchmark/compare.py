@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pc2dae.arrays import Array
 from pc2dae.benchmark.paper import NAMES
 from pc2dae.benchmark.plan import YARDSTICKS
 from pc2dae.metrics import ALL, Difference, paired_difference
-from pc2dae.metrics.words import METRICS
-from pc2dae.models import SHIPPED
+from pc2dae.metrics.metric_info import METRICS
+from pc2dae.registry import SHIPPED
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,7 +24,7 @@ UNLED = ("smoothness", "hf_reduction", "negatives", "mean_10s_change", "width_90
 FEWEST = 5  # flights a lead is claimed over
 
 Key = tuple[str, str]  # method, dress
-Figures = dict[Key, NDArray[np.float64]]  # one value per flight
+Figures = dict[Key, Array]  # one value per flight
 
 
 def per_flight(table: pd.DataFrame, metric: str, *, family: str = ALL, channel: str = ALL) -> Figures:
@@ -53,7 +53,7 @@ def mean_of(figures: Figures, key: Key) -> float:
     return float(finite.mean()) if len(finite) else np.nan
 
 
-def goodness(values: NDArray[np.float64], metric: str) -> NDArray[np.float64]:
+def goodness(values: Array, metric: str) -> Array:
     """The figures so that more is better."""
     good = METRICS[metric].good
     if good == "high":

@@ -13,15 +13,16 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
+from pc2dae.arrays import Floats, Mask
 from pc2dae.atomic import write_text
 from pc2dae.benchmark.cases import FAMILIES, Case, training_flights
 from pc2dae.benchmark.paper import PARAMETERS
 from pc2dae.benchmark.plan import Contender
-from pc2dae.emit import Array, Denoiser, Estimate, Job, Mask
+from pc2dae.denoiser import Denoiser, Estimate, Job
 from pc2dae.filters import FILTERS
 from pc2dae.filters.catalogue import clipped, oracle
 from pc2dae.flight.schema import suite_of
-from pc2dae.models import load_model
+from pc2dae.registry import load_model
 from pc2dae.suite import Suite
 
 COST = "cost.json"  # beside a checkpoint: parameters, processor seconds
@@ -31,7 +32,7 @@ COST = "cost.json"  # beside a checkpoint: parameters, processor seconds
 class Truth:
     """The yardstick nobody can beat."""
 
-    response: Array
+    response: Floats
     name: str = "truth"
     latency_s: float = 0.0
 
@@ -39,7 +40,7 @@ class Truth:
         """The answer, at or above the bound."""
         answer = np.maximum(self.response, np.array([[channel.lower_bound] for channel in suite.channels]))
 
-        def job(values: Array, environment: Array, valid: Mask) -> Estimate:
+        def job(values: Floats, environment: Floats, valid: Mask) -> Estimate:
             return Estimate(answer, answer)
 
         return job

@@ -10,7 +10,7 @@ from pc2dae.benchmark.paper import NAMES
 from pc2dae.benchmark.plan import AMOUNTS
 from pc2dae.benchmark.sheet import Cell, Sheet
 from pc2dae.benchmark.tables import BLIND, CONSTANT, ORACLE, flights_in, gap
-from pc2dae.metrics.words import METRICS
+from pc2dae.metrics.metric_info import METRICS
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,7 +9,7 @@ from typing import Any
 
 from pc2dae.errors import ModelError, nearest
 from pc2dae.filters import FILTERS
-from pc2dae.models import SHIPPED
+from pc2dae.registry import SHIPPED
 
 PARTS = ("simulated", "scarcity", "ablation", "real")
 YARDSTICKS = ("constant", "raw", "clip", "truth")  # in every table, whatever was asked for

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pc2dae.arrays import Floats, Mask
 from pc2dae.benchmark.cases import Case
 from pc2dae.benchmark.denoisers import cost_of, denoiser_of
 from pc2dae.benchmark.plan import Contender
-from pc2dae.emit import Array, Estimate, Job, Mask
+from pc2dae.denoiser import Estimate, Job
 from pc2dae.filters import FILTERS
 from pc2dae.metrics import leakage_scores, pair_scores, score, with_means
 from pc2dae.metrics.blind import negatives, smoothness
@@ -93,7 +94,7 @@ def _probed(contender: Contender, job: Job, estimate: Estimate, case: Case) -> l
         asked = [family.channel[-1].name for family in case.suite.family]
         return [pair_scores(job, *arrays), leakage_scores(job, *arrays, channels=asked)]
 
-    def alone(values: Array, environment: Array, valid: Mask) -> Estimate:
+    def alone(values: Floats, environment: Floats, valid: Mask) -> Estimate:
         return estimate  # a filter treats each channel by itself
 
     still = [(n, case.suite.family_of(n), "leakage", 0.0) for n in case.suite.names]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pc2dae.atomic import replacing
 from pc2dae.benchmark.plan import Contender, Plan, contenders
-from pc2dae.benchmark.work import HELD_OUT, Unit
+from pc2dae.benchmark.task import HELD_OUT, Unit
 
 SIGNALS = "signals.parquet"
 CHANNELS = ("bc_uv_1", "co_a")  # those the paper draws

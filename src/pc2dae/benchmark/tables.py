@@ -19,7 +19,7 @@ from pc2dae.benchmark.compare import (
     per_flight,
 )
 from pc2dae.benchmark.sheet import Cell, Sheet
-from pc2dae.metrics.words import METRICS
+from pc2dae.metrics.metric_info import METRICS
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -17,9 +17,9 @@ from pc2dae.benchmark.compare import mean_of, per_flight, with_common_seeds
 from pc2dae.benchmark.paper import NAMES
 from pc2dae.benchmark.plan import Plan
 from pc2dae.benchmark.sheet import Sheet
-from pc2dae.benchmark.work import processor_seconds
+from pc2dae.benchmark.task import processor_seconds
 from pc2dae.flight.schema import timestamp
-from pc2dae.metrics.words import METRICS
+from pc2dae.metrics.metric_info import METRICS
 
 if TYPE_CHECKING:
     import pandas as pd

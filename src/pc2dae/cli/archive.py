@@ -49,9 +49,9 @@ def denoise(
     """
     from pc2dae.archive.cluster import connected
     from pc2dae.archive.index import write_index
-    from pc2dae.archive.place import FAILED, Archive
+    from pc2dae.archive.layout import FAILED, Archive
     from pc2dae.archive.run import denoise_all, pending
-    from pc2dae.archive.work import order_of
+    from pc2dae.archive.task import order_of
     from pc2dae.suite import load_suite
 
     order = order_of(model, suite=None if suite is None else load_suite(suite), zone=zone)
@@ -99,7 +99,7 @@ def index(
     Example: pc2dae archive index clean
     """
     from pc2dae.archive.index import write_index
-    from pc2dae.archive.place import open_archive
+    from pc2dae.archive.layout import open_archive
 
     place = open_archive(target)
     table = write_index(place)
@@ -124,7 +124,7 @@ def verify(
     from rich.console import Console
     from rich.table import Table
 
-    from pc2dae.archive.place import open_archive
+    from pc2dae.archive.layout import open_archive
     from pc2dae.archive.verify import verify as find
 
     with flight_progress("hashing flights", None) as (progress, task):
@@ -159,7 +159,7 @@ def summary(
     Example: pc2dae archive summary clean -o summary.html
     """
     from pc2dae.archive.index import write_index
-    from pc2dae.archive.place import open_archive
+    from pc2dae.archive.layout import open_archive
     from pc2dae.report.campaign_page import write_campaign_page
 
     check_output(out, force=force)

@@ -42,7 +42,7 @@ def train(
     from pc2dae.archive.cluster import connected
     from pc2dae.archive.sources import find_sources
     from pc2dae.atomic import replacing
-    from pc2dae.flight.table import guarded
+    from pc2dae.flight.csv import guarded
     from pc2dae.suite import load_suite
 
     check_folder(out, cross.FLIGHTS, force=force)

@@ -45,7 +45,7 @@ def benchmark(
     from pc2dae.benchmark.plan import missing
     from pc2dae.benchmark.real import shared_data
     from pc2dae.benchmark.signals import write_signals
-    from pc2dae.benchmark.work import RESULTS, TIMES
+    from pc2dae.benchmark.task import RESULTS, TIMES
     from pc2dae.benchmark.write import write_tables
     from pc2dae.report import report_benchmark
 

@@ -92,8 +92,8 @@ def _score(campaign: Path) -> pd.DataFrame:
     from rich.progress import track
 
     from pc2dae.flight.netcdf import read_netcdf
-    from pc2dae.models import SHIPPED
     from pc2dae.pipeline import denoise, evaluate, open_flight
+    from pc2dae.registry import SHIPPED
 
     folders = sorted(path for path in campaign.iterdir() if path.is_dir())
     methods = [*SHIPPED, *_RIVALS]
@@ -133,9 +133,9 @@ def _show(scores: pd.DataFrame) -> None:
 
 def _report(clean: Path, truth: Path, scores: pd.DataFrame, out: Path) -> None:
     from pc2dae.atomic import replacing
+    from pc2dae.flight.csv import guarded
     from pc2dae.flight.netcdf import read_netcdf
     from pc2dae.flight.store import read_flight
-    from pc2dae.flight.table import guarded
     from pc2dae.report import report
 
     flight = read_flight(clean)

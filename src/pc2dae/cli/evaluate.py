@@ -72,7 +72,7 @@ def _show(console: Console, table: pd.DataFrame, columns: list[str], *, title: s
     from rich.markup import escape
     from rich.table import Table
 
-    from pc2dae.metrics.words import METRICS
+    from pc2dae.metrics.metric_info import METRICS
 
     shown = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
     shown.add_column("")

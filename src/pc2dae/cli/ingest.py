@@ -11,7 +11,7 @@ from pc2dae.cli.app import again, app
 from pc2dae.cli.output import FORCE, check_output
 
 if TYPE_CHECKING:
-    from pc2dae.flight.intake import Intake
+    from pc2dae.align.ingest_report import Intake
 
 
 @app.command()

@@ -40,8 +40,8 @@ def check_folder(folder: Path, *marks: str, force: bool = False) -> None:
 
 def _is_own(path: Path) -> bool:
     """Whether pc2dae wrote a file or Zarr store; there is nothing to lose in an empty one."""
+    from pc2dae.logs.csv import header_of
     from pc2dae.logs.files import LogFile, head_lines
-    from pc2dae.logs.plain import header_of
     from pc2dae.logs.reader import Head
     from pc2dae.logs.sniff import is_flight_table
 

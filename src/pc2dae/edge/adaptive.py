@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pc2dae.edge.bridge import bridged
+from pc2dae.arrays import Floats, Mask
+from pc2dae.denoiser import LARGEST, WIDENED, Estimate, Job
 from pc2dae.edge.card import digest
+from pc2dae.edge.gap_fill import bridged
 from pc2dae.edge.levels import Levels, of_flight, trailing
+from pc2dae.edge.onnx_check import Facts, card_of
 from pc2dae.edge.runtime import open_session
-from pc2dae.edge.safe import Facts, card_of
-from pc2dae.emit import LARGEST, WIDENED, Array, Estimate, Job, Mask
 from pc2dae.suite import Suite
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ INPUTS = ("values", "valid", "noise", "lag1", "bound", "group")
 NEAR = 2e4  # σ above the bound: float32 still has a thousandth of σ there
 PIECE = 4096  # samples given out per run: bounds memory, and is long beside the overlap
 
-Network = Callable[..., tuple[Array, ...]]  # the inputs above, (batch, channel, time) each
+Network = Callable[..., tuple[Floats, ...]]  # the inputs above, (batch, channel, time) each
 
 
 @dataclass
@@ -47,10 +48,10 @@ class AdaptiveDenoiser:
 
     def prepare(self, flight: xr.Dataset, suite: Suite) -> Job:
         """The job for the channels of `suite`: their bounds, and the noise each is assumed to have at take-off."""
-        bound: Array = np.array([channel.lower_bound for channel in suite.channels])
+        bound: Floats = np.array([channel.lower_bound for channel in suite.channels])
         prior = np.array([channel.noise_sigma or np.nan for channel in suite.channels])
 
-        def job(values: Array, environment: Array, valid: Mask) -> Estimate:
+        def job(values: Floats, environment: Floats, valid: Mask) -> Estimate:
             seen = valid & (np.abs(np.nan_to_num(values, nan=np.inf)) < LARGEST)
             if self.profile == "live":
                 levels, new = trailing(values, seen, bound, prior)
@@ -62,7 +63,7 @@ class AdaptiveDenoiser:
 
         return job
 
-    def run(self, values: Array, new: Mask, levels: Levels, bound: Array, given: slice) -> tuple[Array, Array]:
+    def run(self, values: Floats, new: Mask, levels: Levels, bound: Floats, given: slice) -> tuple[Floats, Floats]:
         """Estimate and uncertainty of the samples `given` of one stretch, (channel, time); NaN where there is none."""
         nothing = ~near(new, self.before, self.after)[:, given]
         if nothing.all():
@@ -78,7 +79,7 @@ class AdaptiveDenoiser:
             np.where(nothing, np.nan, spread * levels.doubt[:, given]),
         )
 
-    def _at_own_rate(self, values: Array, new: Mask, levels: Levels, bound: Array) -> tuple[Array, Array]:
+    def _at_own_rate(self, values: Floats, new: Mask, levels: Levels, bound: Floats) -> tuple[Floats, Floats]:
         """Estimate and uncertainty of a whole flight; where all channels are new at every k-th sample alone, by those.
 
         The network counts in samples: a record brought to a finer grid, by repetition or with gaps, keeps its answer.
@@ -93,7 +94,7 @@ class AdaptiveDenoiser:
         reached = near(new, self.before, self.after)
         return np.where(reached, found[0][:, last], np.nan), np.where(reached, found[1][:, last], np.nan)
 
-    def _bridged(self, values: Array, new: Mask, levels: Levels, bound: Array) -> tuple[Array, Array]:
+    def _bridged(self, values: Floats, new: Mask, levels: Levels, bound: Floats) -> tuple[Floats, Floats]:
         """Estimate and uncertainty with gaps bridged, as far as the range of the channel's own samples allows."""
         estimate, spread = self._in_pieces(values, new, levels, bound)
         value, wider = bridged(estimate, spread, new)
@@ -103,7 +104,7 @@ class AdaptiveDenoiser:
             value[row, t] = np.clip(value[row, t], own.min() - slack, own.max() + slack)
         return value, wider
 
-    def _in_pieces(self, values: Array, new: Mask, levels: Levels, bound: Array) -> tuple[Array, Array]:
+    def _in_pieces(self, values: Floats, new: Mask, levels: Levels, bound: Floats) -> tuple[Floats, Floats]:
         """Estimate and uncertainty, piece by piece with overlap; where the record ends the array does, as in training.
 
         Beside what goes in and comes out, memory is that of one piece, however long the record.
@@ -127,7 +128,7 @@ def adaptive_of(data: bytes, facts: Facts, *, name: str, profile: str = "flight"
     card = card_of(facts, where=name)
     session = open_session(data, name=name)
 
-    def network(*arrays: Array) -> tuple[Array, ...]:
+    def network(*arrays: Floats) -> tuple[Floats, ...]:
         return tuple(session.run(None, dict(zip(INPUTS, arrays, strict=True))))
 
     back, ahead = int(card["look_back"]), int(card["look_ahead"])
@@ -141,7 +142,7 @@ def near(seen: Mask, before: int, after: int) -> Mask:
     return np.asarray(count[:, before + after + 1 :] > count[:, : -before - after - 1])
 
 
-def _known_from_later(sigma: Array) -> Array:
+def _known_from_later(sigma: Floats) -> Floats:
     """Noise levels with the next known one where none is known yet, or the last one, or 1."""
     filled = np.array(sigma)
     for row in filled:
@@ -153,7 +154,7 @@ def _known_from_later(sigma: Array) -> Array:
     return filled
 
 
-def _origin(values: Array, new: Mask, sigma: Array, bound: Array) -> Array:
+def _origin(values: Floats, new: Mask, sigma: Floats, bound: Floats) -> Floats:
     """What values are counted from, taken off in double precision: float32 would lose the noise of a high level.
 
     The bound where that costs nothing: then no digit depends on the stretch, and a stream equals the whole flight.

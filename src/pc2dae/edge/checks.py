@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pc2dae.emit import Array
+from pc2dae.arrays import Bits, Floats, Mask
 from pc2dae.sentinels import Extent, is_listed, is_wrapped
 from pc2dae.suite import Suite
 
 # The bits of `flight.schema.FLAGS` that matter here; a test holds the two together (this room has no xarray).
 MISSING, STALE, OUT_OF_RANGE, SATURATED, BELOW_DETECTION = 1, 2, 4, 32, 64
 NOT_MEASURED = 1855  # bad, or interpolated: no observation
-
-Bits = NDArray[np.int32]
 
 
 class LiveChecks:
@@ -33,7 +30,7 @@ class LiveChecks:
         self.ordinary = Extent.empty(len(channels))
         self.is_slow = np.array([c.native_rate_hz is not None and c.native_rate_hz < suite.rate_hz for c in channels])
 
-    def __call__(self, values: Array, before: Array) -> Bits:
+    def __call__(self, values: Floats, before: Floats) -> Bits:
         """Bits of `values` (channel); `before` holds each channel's last value: a slow sensor's repeat is stale."""
         self._learn(before, self.ordinary.count == 0)  # samples that their sender screened did not come here
         absent = ~np.isfinite(values) | np.isin(values, self.missing)
@@ -45,11 +42,11 @@ class LiveChecks:
         self._learn(values, ~absent)
         return np.where(absent, MISSING, bits).astype(np.int32)
 
-    def _learn(self, values: Array, where: NDArray[np.bool_]) -> None:
+    def _learn(self, values: Floats, where: Mask) -> None:
         """Extend what is ordinary by values that are possible."""
         possible = np.isfinite(values) & (values >= self.low) & (values <= self.high)
         self.ordinary = self.ordinary.extended(values, where & possible)
 
 
-def _column(limits: list[float | None], otherwise: float) -> Array:
+def _column(limits: list[float | None], otherwise: float) -> Floats:
     return np.array([otherwise if limit is None else limit for limit in limits], dtype=np.float64)

@@ -7,10 +7,11 @@ from typing import Protocol
 
 import numpy as np
 
+from pc2dae.arrays import Floats, Mask
+from pc2dae.denoiser import HOP, LEAD, WINDOW, Estimate, stitch
 from pc2dae.edge.adaptive import AdaptiveDenoiser
 from pc2dae.edge.levels import Levels
 from pc2dae.edge.runtime import WindowedDenoiser, matching
-from pc2dae.emit import HOP, LEAD, WINDOW, Array, Estimate, Mask, stitch
 from pc2dae.errors import ModelError
 from pc2dae.suite import Suite
 
@@ -21,11 +22,11 @@ _SHARE = 32  # a network that waits long anyway waits a 32nd longer, and runs th
 class Stretch:
     """`look_back` samples, those to be estimated, and `look_ahead` samples; each array is (row, time)."""
 
-    values: Array
+    values: Floats
     seen: Mask  # observed
     new: Mask  # observed, and not the repeat of a sensor that its logger holds
     levels: Levels
-    environment: Array
+    environment: Floats
     inside: slice  # its part that lies in the record
 
 

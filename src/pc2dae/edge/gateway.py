@@ -11,6 +11,7 @@ from itertools import repeat
 
 import numpy as np
 
+from pc2dae.arrays import Floats
 from pc2dae.edge.checks import MISSING
 from pc2dae.edge.clock import NUMBERS, StreamClock
 from pc2dae.edge.engines import Engine
@@ -18,7 +19,6 @@ from pc2dae.edge.messages import Ack, BadMessage, Health, Problem, Sample, parse
 from pc2dae.edge.outbox import FullError, Letter, Outbox, Progress, Stored
 from pc2dae.edge.quarantine import Quarantine, Refused
 from pc2dae.edge.stream import Ready, StreamingDenoiser
-from pc2dae.emit import Array
 
 SNAPSHOT = 300  # messages of a flight between two snapshots
 OPEN = 256  # flights held in memory; others are read back when they speak again
@@ -388,7 +388,7 @@ class Gateway:
         }
         return json.dumps(message, separators=(",", ":"), allow_nan=False).encode()
 
-    def _numbers(self, row: Array) -> dict[str, float | None]:
+    def _numbers(self, row: Floats) -> dict[str, float | None]:
         """By channel, to seven digits: more than float32 holds would be invented."""
         numbers = [float(f"{x:.7g}") if np.isfinite(x) else None for x in row.tolist()]
         return dict(zip(self.names, numbers, strict=True))

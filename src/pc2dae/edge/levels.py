@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from pc2dae.emit import Array, Mask
+from pc2dae.arrays import Floats, Mask
 from pc2dae.noise import is_held, level_doubt, noise_level, quantile, shared_noise
 
 WINDOW = 300  # samples that a live stream looks back on
@@ -27,19 +27,19 @@ _DEEP = ((5, 3.0), (15, 1.5))  # medians of so many samples so many σ below the
 class Levels:
     """Facts about channels: (channel,) for one stretch, or (channel, time)."""
 
-    sigma: Array  # noise level; NaN where nothing has been measured
-    lag1: Array  # its autocorrelation at one sample
-    doubt: Array  # factor on the stated uncertainty: a level from few samples may be too low
-    zero: Array  # no true value lies below: the bound, or clean air where that is lower
-    group: Array  # channels of one number share their noise
-    held: Array  # 1: a slow sensor repeated by its logger, whose exact repeats are no new samples
+    sigma: Floats  # noise level; NaN where nothing has been measured
+    lag1: Floats  # its autocorrelation at one sample
+    doubt: Floats  # factor on the stated uncertainty: a level from few samples may be too low
+    zero: Floats  # no true value lies below: the bound, or clean air where that is lower
+    group: Floats  # channels of one number share their noise
+    held: Floats  # 1: a slow sensor repeated by its logger, whose exact repeats are no new samples
 
-    def each(self, change: Callable[[Array], Array]) -> Levels:
+    def each(self, change: Callable[[Floats], Floats]) -> Levels:
         """The same facts, each array changed."""
         return Levels(*(change(getattr(self, field.name)) for field in fields(self)))
 
 
-def of_flight(values: Array, seen: Mask, bound: Array) -> tuple[Levels, Mask]:
+def of_flight(values: Floats, seen: Mask, bound: Floats) -> tuple[Levels, Mask]:
     """Levels (channel, time) from a whole record, and which of its samples are new measurements."""
     found = survey(values, seen, bound)
     for row in np.flatnonzero(np.isnan(found.sigma)):
@@ -48,7 +48,7 @@ def of_flight(values: Array, seen: Mask, bound: Array) -> tuple[Levels, Mask]:
     return levels, fresh(values, seen, levels.held)
 
 
-def trailing(values: Array, seen: Mask, bound: Array, prior: Array) -> tuple[Levels, Mask]:
+def trailing(values: Floats, seen: Mask, bound: Floats, prior: Floats) -> tuple[Levels, Mask]:
     """Levels (channel, time) as a stream knows them, and which of its samples are new measurements."""
     levels = Levels(*(np.empty(values.shape) for _ in fields(Levels)))
     for t in range(values.shape[1]):
@@ -65,7 +65,7 @@ def is_due(number: int) -> bool:
     return number < WARMUP or number % STEP == 0
 
 
-def before(values: Array, seen: Mask, bound: Array, prior: Array, *, number: int) -> Levels:
+def before(values: Floats, seen: Mask, bound: Floats, prior: Floats, *, number: int) -> Levels:
     """What holds from sample `number` on, from the samples before it (the last 300 are enough)."""
     found = survey(values, seen, bound)
     assumed = np.isfinite(prior) & (np.isnan(found.sigma) | (number < WARMUP))
@@ -79,7 +79,7 @@ def before(values: Array, seen: Mask, bound: Array, prior: Array, *, number: int
     )
 
 
-def put(levels: Levels, at: int, now: Levels, recent: Array, seen: Mask, bound: Array) -> None:
+def put(levels: Levels, at: int, now: Levels, recent: Floats, seen: Mask, bound: Floats) -> None:
     """Write what holds `now` at sample `at`; an unknown noise level is taken from the size of what was measured."""
     for field in fields(Levels):
         getattr(levels, field.name)[:, at] = getattr(now, field.name)
@@ -87,7 +87,7 @@ def put(levels: Levels, at: int, now: Levels, recent: Array, seen: Mask, bound: 
         levels.sigma[row, at] = _size(recent[row], seen[row], bound[row])
 
 
-def survey(values: Array, seen: Mask, bound: Array) -> Levels:
+def survey(values: Floats, seen: Mask, bound: Floats) -> Levels:
     """Levels (channel,) of one stretch; σ is NaN where it cannot be told."""
     held = np.array([is_held(x[ok]) for x, ok in zip(values, seen, strict=True)])
     new = fresh(values, seen, held[:, None])
@@ -107,14 +107,14 @@ def survey(values: Array, seen: Mask, bound: Array) -> Levels:
     )
 
 
-def fresh(values: Array, seen: Mask, held: Array) -> Mask:
+def fresh(values: Floats, seen: Mask, held: Floats) -> Mask:
     """Observations that are new: not the exact repeats of a held sensor."""
     again = np.zeros(values.shape, bool)
     again[:, 1:] = (values[:, 1:] == values[:, :-1]) & seen[:, :-1]
     return seen & ~(again & (held > 0))
 
 
-def _size(x: Array, seen: Mask, bound: float) -> float:
+def _size(x: Floats, seen: Mask, bound: float) -> float:
     """A level for a channel whose noise does not show: as large as what it measured, NaN where it measured nothing.
 
     One unit where it measured its bound alone: a level of zero would make a signal of rounding.
@@ -123,7 +123,7 @@ def _size(x: Array, seen: Mask, bound: float) -> float:
     return (float(np.median(above)) or 1.0) if len(above) else np.nan
 
 
-def _zero(values: Array, seen: Mask, sigma: Array, bound: Array) -> Array:
+def _zero(values: Floats, seen: Mask, sigma: Floats, bound: Floats) -> Floats:
     """What each channel is counted from: its bound, or its clean air where that lies more than 1 σ below it.
 
     The network has learned that no true value lies below the bound. A sensor with a negative zero would have its clean

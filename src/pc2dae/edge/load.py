@@ -10,8 +10,8 @@ from pc2dae.edge import adaptive
 from pc2dae.edge.adaptive import AdaptiveDenoiser, adaptive_of
 from pc2dae.edge.card import Card, digest
 from pc2dae.edge.engines import Engine, engine_of
+from pc2dae.edge.onnx_check import card_of, read_onnx
 from pc2dae.edge.runtime import WindowedDenoiser, denoiser_of
-from pc2dae.edge.safe import card_of, read_onnx
 from pc2dae.errors import ModelError, nearest
 from pc2dae.suite import Suite, load_suite, presets
 

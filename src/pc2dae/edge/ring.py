@@ -6,9 +6,9 @@ from dataclasses import fields
 
 import numpy as np
 
+from pc2dae.arrays import Floats, Mask
 from pc2dae.edge.engines import Stretch
 from pc2dae.edge.levels import Levels
-from pc2dae.emit import Array, Mask
 
 _ROOM = 512  # columns pushed between two moves of the memory
 
@@ -19,16 +19,16 @@ class Ring:
     def __init__(self, rows: int, keep: int) -> None:
         self.keep, self.first, self.stop = keep, 0, 0
         size = keep + _ROOM
-        self.values: Array = np.full((rows, size), np.nan)
+        self.values: Floats = np.full((rows, size), np.nan)
         self.seen: Mask = np.zeros((rows, size), bool)
         self.bits = np.zeros((rows, size), np.int32)
         self.count = np.zeros((rows, size), np.int32)  # samples averaged in this column
         self.new: Mask = np.zeros((rows, size), bool)
         self.levels = Levels(*(np.ones((rows, size)) for _ in fields(Levels)))
-        self.environment: Array = np.full((3, size), np.nan)
+        self.environment: Floats = np.full((3, size), np.nan)
 
     @property
-    def arrays(self) -> dict[str, Array]:
+    def arrays(self) -> dict[str, Floats]:
         """All that is held, by name."""
         names = ("values", "seen", "new", "bits", "count", "environment")
         levels = {field.name: getattr(self.levels, field.name) for field in fields(Levels)}

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import onnxruntime as ort
 
+from pc2dae.arrays import Floats, Mask
+from pc2dae.denoiser import LATENCY, Estimate, Job, Network, emit
 from pc2dae.edge.card import digest
-from pc2dae.edge.safe import card_of, read_onnx, verify_onnx
-from pc2dae.emit import LATENCY, Array, Estimate, Job, Mask, Network, emit
+from pc2dae.edge.onnx_check import card_of, read_onnx, verify_onnx
 from pc2dae.errors import ModelError
 from pc2dae.suite import Suite, parse_suite
 
@@ -48,7 +49,7 @@ class WindowedDenoiser:
         if unknown:
             raise ModelError(f"model '{self.name}' was not trained for channel '{unknown[0]}'", hint=_TRAIN)
 
-        def job(values: Array, environment: Array, valid: Mask) -> Estimate:
+        def job(values: Floats, environment: Floats, valid: Mask) -> Estimate:
             shape = (len(known), values.shape[1])
             inputs, seen = np.full(shape, np.nan, np.float32), np.zeros(shape, bool)
             with np.errstate(over="ignore"):  # beyond float32 is infinite, which the graph masks
@@ -60,7 +61,7 @@ class WindowedDenoiser:
 
         return job
 
-    def told(self, values: Array, valid: Array, environment: Array) -> tuple[Array, ...]:
+    def told(self, values: Floats, valid: Floats, environment: Floats) -> tuple[Floats, ...]:
         """The network, except where a window has not one sample of a channel: there is no estimate of it."""
         outputs = self.network(values, valid, environment)
         nothing = ~valid.any(axis=-1, keepdims=True)
@@ -83,7 +84,7 @@ def denoiser_of(data: bytes, *, name: str) -> WindowedDenoiser:
     suite = parse_suite(card_of(facts, where=name)["suite"], where=f"the suite of {name}")
     session = open_session(data, name=name)
 
-    def network(values: Array, valid: Array, environment: Array) -> tuple[Array, ...]:
+    def network(values: Floats, valid: Floats, environment: Floats) -> tuple[Floats, ...]:
         return tuple(session.run(None, {"values": values, "valid": valid, "environment": environment}))
 
     return WindowedDenoiser(name, suite, network, digest(data))

@@ -15,13 +15,13 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
+from pc2dae.arrays import Bits, Floats
 from pc2dae.edge import levels
-from pc2dae.edge.checks import MISSING, NOT_MEASURED, Bits, LiveChecks
+from pc2dae.edge.checks import MISSING, NOT_MEASURED, LiveChecks
 from pc2dae.edge.clock import Placement, StreamClock
 from pc2dae.edge.engines import Engine
 from pc2dae.edge.messages import Problem, Sample, stamp
 from pc2dae.edge.ring import Ring
-from pc2dae.emit import Array
 from pc2dae.errors import ModelError, nearest
 from pc2dae.sentinels import Extent
 from pc2dae.suite import ENVIRONMENT
@@ -37,9 +37,9 @@ class Ready:
 
     index: int  # seconds (samples) since the first one
     microseconds: int  # since 1970, UTC
-    value: Array
-    unbounded: Array
-    sigma: Array | None
+    value: Floats
+    unbounded: Floats
+    sigma: Floats | None
     bits: Bits
 
 
@@ -180,12 +180,12 @@ class StreamingDenoiser:
             self._push(*self._nothing(), out)
         self._push(values, bits, environment, out)
 
-    def _nothing(self) -> tuple[Array, Bits, Array]:
+    def _nothing(self) -> tuple[Floats, Bits, Floats]:
         """Values, flags and environment of a second without a sample."""
         rows = len(self.place)
         return np.full(rows, np.nan), np.full(rows, MISSING, np.int32), np.full(3, np.nan)
 
-    def _columns(self, sample: Sample, ring: Ring) -> tuple[Array, Bits, Array]:
+    def _columns(self, sample: Sample, ring: Ring) -> tuple[Floats, Bits, Floats]:
         """Values, flags (channel) and environment (3) of a sample."""
         values = np.full(len(self.place), np.nan)
         for name, value in sample.values.items():
@@ -205,7 +205,7 @@ class StreamingDenoiser:
         bits = np.array([sample.qc.get(name, 0) for name in self.place], np.int32)
         return values, np.where(np.isfinite(values), bits, bits | MISSING).astype(np.int32), environment
 
-    def _push(self, values: Array, bits: Bits, environment: Array, out: list[Ready] | None) -> None:
+    def _push(self, values: Floats, bits: Bits, environment: Floats, out: list[Ready] | None) -> None:
         """Add a column at the end, with the noise level of the last 300 s as `denoise --profile live` has it."""
         ring, number = self.ring, self.ring.stop
         if self._ready() - self.given >= _PENDING:
@@ -225,7 +225,7 @@ class StreamingDenoiser:
         held = ring.levels.held[:, pair]
         ring.new[:, at] = levels.fresh(ring.values[:, pair], ring.seen[:, pair], held)[:, -1]
 
-    def _merge(self, at: int, values: Array, bits: Bits, environment: Array) -> None:
+    def _merge(self, at: int, values: Floats, bits: Bits, environment: Floats) -> None:
         """Average a sample into its second, or put it where that second had none."""
         ring = self.ring
         seen = np.isfinite(values) & (bits & NOT_MEASURED == 0)

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pc2dae.emit import Denoiser, Estimate, Job
+from pc2dae.arrays import Array, Mask
+from pc2dae.denoiser import Denoiser, Estimate, Job
 from pc2dae.errors import ModelError, nearest
-from pc2dae.filters.gaps import Array, Mask, Values
+from pc2dae.filters.gaps import Values
 from pc2dae.filters.kalman import kalman, rts
 from pc2dae.filters.matern import matern
 from pc2dae.filters.ona import Ona

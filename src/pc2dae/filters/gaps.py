@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from pc2dae.arrays import Array, Mask
+
 Values = NDArray[np.floating[Any]]  # as they come, float32 or float64
-Mask = NDArray[np.bool_]
 
 
 def observed(values: Values, valid: Mask) -> tuple[Array, Mask]:

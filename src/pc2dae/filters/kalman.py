@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from pc2dae.filters.gaps import Array, Mask, observed
+from pc2dae.arrays import Array, Mask
+from pc2dae.filters.gaps import observed
 
 _DIFFUSE = 1e8  # prior variance of the first level, in units of r
 _RATIOS = np.logspace(-7, 4, 23)  # q/r from "never moves" to "no noise"

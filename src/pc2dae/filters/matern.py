@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from pc2dae.filters.gaps import Array, Mask, observed
+from pc2dae.arrays import Array, Mask
+from pc2dae.filters.gaps import observed
 
 _LENGTHS = np.array([2.0, 5.0, 12.0, 30.0, 80.0, 200.0])  # samples
 _POWERS = np.array([0.03, 0.3, 3.0, 30.0, 300.0, 3e4])  # s²/r

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from pc2dae.emit import Estimate, Job
-from pc2dae.filters.gaps import Array, Mask, Values, fill, observed
+from pc2dae.arrays import Array, Mask
+from pc2dae.denoiser import Estimate, Job
+from pc2dae.filters.gaps import Values, fill, observed
 from pc2dae.suite import Suite
 
 if TYPE_CHECKING:

@@ -6,7 +6,8 @@ import numpy as np
 from scipy.fft import dct
 from scipy.linalg import solveh_banded
 
-from pc2dae.filters.gaps import Array, Mask, at_native_rate
+from pc2dae.arrays import Array, Mask
+from pc2dae.filters.gaps import at_native_rate
 from pc2dae.noise import noise_level
 
 _PRICES = np.logspace(-3, 10, 53)

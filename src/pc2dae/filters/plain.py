@@ -6,7 +6,8 @@ import numpy as np
 from scipy.ndimage import uniform_filter1d
 from scipy.signal import savgol_filter
 
-from pc2dae.filters.gaps import Array, Mask, fill, observed
+from pc2dae.arrays import Array, Mask
+from pc2dae.filters.gaps import fill, observed
 
 
 def raw(values: Array, valid: Mask) -> Array:

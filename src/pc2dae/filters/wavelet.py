@@ -7,7 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import pywt
 
-from pc2dae.filters.gaps import Array, Mask, at_native_rate
+from pc2dae.arrays import Array, Mask
+from pc2dae.filters.gaps import at_native_rate
 from pc2dae.noise import noise_level
 
 _MAD = 0.6745  # median absolute value of a standard normal variable

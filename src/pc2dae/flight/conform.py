@@ -12,9 +12,9 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from pc2dae.arrays import Array, Index, Mask
 from pc2dae.errors import FlightError
-from pc2dae.flight.align import MAX_NUMBERS, Index, cell_means, grid_of, without_sentinels
-from pc2dae.flight.gaps import longest_gap_s
+from pc2dae.flight.cells import MAX_NUMBERS, cell_means, grid_of, longest_gap_s, without_sentinels
 from pc2dae.flight.schema import (
     MISSING,
     NOT_MEASURED,
@@ -27,13 +27,12 @@ from pc2dae.flight.schema import (
     suite_of,
     units_of,
 )
-from pc2dae.flight.stream import Array, Stream
+from pc2dae.flight.stream import Stream
 from pc2dae.sentinels import describe
 from pc2dae.suite import Suite, conversion
 
 _STEADY = 0.1  # steps differ by no more than this from the usual one, …
 _STEADY_SHARE = 0.9  # … so many of them
-Mask = NDArray[np.bool_]
 
 
 def conform(flight: xr.Dataset, *, in_order: bool = True) -> xr.Dataset:

@@ -15,6 +15,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
+from pc2dae.arrays import Array
 from pc2dae.errors import FlightError, SuiteError
 from pc2dae.flight.schema import BELOW_DETECTION, SATURATED, add_history, new_flight, suite_of, timestamp
 from pc2dae.suite import ENVIRONMENT, MOTION, Channel, Family, Suite, canonical_units, parse_suite
@@ -41,7 +42,7 @@ class Table:
     """What an ICARTT file holds: stamps in UTC and columns in physical units, NaN where missing or beyond detection."""
 
     time: NDArray[np.datetime64]
-    columns: dict[str, NDArray[np.float64]]
+    columns: dict[str, Array]
     units: dict[str, str]
     long_names: dict[str, str]
     flags: dict[str, NDArray[np.int32]]  # saturated and below_detection, of the columns where either occurs
@@ -153,7 +154,7 @@ def _attributes(text: str, where: str) -> dict[str, Any]:
     return attrs
 
 
-def _flags(name: str, values: NDArray[np.float64], where: str) -> NDArray[np.int32]:
+def _flags(name: str, values: Array, where: str) -> NDArray[np.int32]:
     known = np.nan_to_num(values)
     if np.any((known < 0) | (known > np.iinfo(np.int32).max) | (known != np.floor(known))):
         raise FlightError(f"{where}: 'qc_{name}' holds numbers that are not flags", hint="is the file whole?")

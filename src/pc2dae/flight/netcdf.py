@@ -22,7 +22,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from pc2dae.errors import FlightError, Pc2daeError
-from pc2dae.flight.align import MAX_NUMBERS
+from pc2dae.flight.cells import MAX_NUMBERS
 from pc2dae.flight.schema import suite_of, timestamp
 
 ADDED = "pc2dae_added"  # what `dress` put in, so that `undress` takes out exactly that

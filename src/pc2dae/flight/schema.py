@@ -11,6 +11,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from pc2dae.arrays import Floats, Mask
 from pc2dae.errors import FlightError, nearest
 from pc2dae.suite import ENVIRONMENT, MOTION, Suite, conversion, parse_suite
 
@@ -71,7 +72,7 @@ _COMMON: dict[str, dict[str, str]] = {
 
 def new_flight(
     time: NDArray[np.datetime64],
-    values: Mapping[str, NDArray[np.floating[Any]]],
+    values: Mapping[str, Floats],
     suite: Suite,
     *,
     flags: Mapping[str, NDArray[np.integer[Any]]] | None = None,
@@ -147,7 +148,7 @@ def suite_of(flight: xr.Dataset) -> Suite:
     return parse_suite(flight.attrs["suite"], where="the flight's suite")
 
 
-def observed(flight: xr.Dataset, name: str) -> NDArray[np.bool_]:
+def observed(flight: xr.Dataset, name: str) -> Mask:
     """Where a channel holds an observation: finite, and no flag says it was not measured."""
     return np.asarray(np.isfinite(flight[name].values) & ((flight[f"qc_{name}"].values & NOT_MEASURED) == 0))
 

@@ -13,11 +13,11 @@ import xarray as xr
 from pc2dae.atomic import replacing, replacing_folder, write_bytes
 from pc2dae.errors import FlightError, Pc2daeError, nearest
 from pc2dae.flight.conform import conform
+from pc2dae.flight.csv import read_csv, write_csv
 from pc2dae.flight.icartt import read_icartt, write_icartt
 from pc2dae.flight.netcdf import dress, left_out, load, netcdf_bytes, read_netcdf, reading, undress
-from pc2dae.flight.plausible import check_units, mended
 from pc2dae.flight.schema import add_history, check_time, check_variable, new_flight, suite_of
-from pc2dae.flight.table import read_csv, write_csv
+from pc2dae.flight.unit_checks import check_units, mended
 from pc2dae.suite import ENVIRONMENT, MOTION, Suite
 
 SUFFIXES = (".nc", ".csv", ".ict", ".zarr")

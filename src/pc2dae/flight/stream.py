@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from pc2dae.arrays import Array
 
 
 @dataclass(frozen=True)

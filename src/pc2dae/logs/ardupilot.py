@@ -9,10 +9,11 @@ from os import PathLike
 import numpy as np
 from numpy.typing import NDArray
 
+from pc2dae.arrays import Array
 from pc2dae.atomic import write_bytes
 from pc2dae.errors import LogError
-from pc2dae.flight.stream import Array, Stream
-from pc2dae.logs.cells import column
+from pc2dae.flight.stream import Stream
+from pc2dae.logs.csv_writer import column
 from pc2dae.logs.files import LogFile, blocks
 from pc2dae.logs.reader import Declared, Head
 from pc2dae.suite import Suite

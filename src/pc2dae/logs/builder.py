@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 import pyarrow.csv
 from numpy.typing import NDArray
 
+from pc2dae.arrays import Array
 from pc2dae.errors import LogError, nearest
-from pc2dae.flight.stream import Array
 from pc2dae.logs.files import Lines, LogFile
 from pc2dae.logs.numbers import Numbers, SignEvidence, numbers
 from pc2dae.logs.stamps import StampParser, Times

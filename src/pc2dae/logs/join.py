@@ -8,13 +8,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pc2dae.align.grid import repair_stamps
+from pc2dae.arrays import Mask
 from pc2dae.errors import LogError
-from pc2dae.flight.align import repair_stamps
 from pc2dae.flight.stream import Stream
 from pc2dae.logs.afe import with_sheet
 
 ONE_OF = "one_of"  # among a stream's notes: the key that several instruments of a kind share
-Mask = NDArray[np.bool_]
 
 
 class _Part(NamedTuple):

@@ -11,7 +11,7 @@ import pyarrow as pa
 from pc2dae.atomic import write_text
 from pc2dae.errors import LogError
 from pc2dae.flight.stream import Stream
-from pc2dae.logs.cells import cells, column, iso
+from pc2dae.logs.csv_writer import cells, column, iso
 from pc2dae.logs.files import LogFile, lines
 from pc2dae.logs.reader import Declared, Head
 from pc2dae.logs.stamps import StampParser, to_utc

@@ -9,7 +9,7 @@ import numpy as np
 
 from pc2dae.errors import LogError
 from pc2dae.flight.stream import Stream
-from pc2dae.logs.cells import cells, column, iso, local_time, utc_offset_min, write_table
+from pc2dae.logs.csv_writer import cells, column, iso, local_time, utc_offset_min, write_table
 from pc2dae.logs.files import LogFile
 from pc2dae.logs.reader import Column, Declared, Head, named, plain, stream_of
 from pc2dae.logs.table import read_table

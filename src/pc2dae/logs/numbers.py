@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from pc2dae.arrays import Array, Mask
 from pc2dae.errors import LogError
-from pc2dae.flight.stream import Array
 
 _MISSING = ("", "na", "n/a", "nan", "null", "none", "-", "--", "#n/a", "-nan", "nan(ind)", "?")
 _GROUPED = r"^[-+]?\d{1,3}([\x{a0}\x{2009}\x{202f}'’]\d{3})+([.,]\d*)?$"  # a plain blank may part two numbers: not here
@@ -39,7 +39,7 @@ class Numbers:
     found: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
     example: dict[tuple[str, str], str] = field(default_factory=dict)
 
-    def add(self, name: str, kind: str, where: NDArray[np.bool_], at: NDArray[np.int64], example: str = "") -> None:
+    def add(self, name: str, kind: str, where: Mask, at: NDArray[np.int64], example: str = "") -> None:
         """Count a kind of repair."""
         if where.any():
             count, line = self.found.get((name, kind), (0, int(at[int(np.argmax(where))])))
@@ -186,7 +186,7 @@ def _careful(cells: pa.Array, at: NDArray[np.int64], *, name: str, sign: str | N
     return _floats(pc.if_else(pc.or_(is_number, infinite), plain, pa.scalar(None, pa.string())).cast(pa.float64()))
 
 
-def _ungrouped(text: pa.Array) -> tuple[pa.Array, NDArray[np.bool_]]:
+def _ungrouped(text: pa.Array) -> tuple[pa.Array, Mask]:
     """Cells without narrow blanks or apostrophes between thousands, and which had some."""
     grouped = pc.match_substring_regex(text, _GROUPED)
     return pc.if_else(grouped, pc.replace_substring_regex(text, r"[^-+\d.,]", ""), text), np.array(grouped)

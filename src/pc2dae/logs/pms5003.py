@@ -8,7 +8,7 @@ from os import PathLike
 import numpy as np
 
 from pc2dae.flight.stream import Stream
-from pc2dae.logs.cells import cells, column, write_table
+from pc2dae.logs.csv_writer import cells, column, write_table
 from pc2dae.logs.files import LogFile
 from pc2dae.logs.reader import Column, Declared, Head, named, stream_of
 from pc2dae.logs.table import read_table

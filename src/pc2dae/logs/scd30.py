@@ -5,7 +5,7 @@ from __future__ import annotations
 from os import PathLike
 
 from pc2dae.flight.stream import Stream
-from pc2dae.logs.cells import cells, column, iso, local_time, utc_offset_min, write_table, zone_text
+from pc2dae.logs.csv_writer import cells, column, iso, local_time, utc_offset_min, write_table, zone_text
 from pc2dae.logs.files import LogFile
 from pc2dae.logs.reader import Column, Declared, Head, named, stream_of
 from pc2dae.logs.table import read_table

@@ -18,6 +18,7 @@ from pc2dae.logs import (
     afe,
     ardupilot,
     bme280,
+    csv,
     flight_computer,
     goamazon,
     greenbox,
@@ -25,7 +26,6 @@ from pc2dae.logs import (
     li830,
     licor,
     ma200,
-    plain,
     pms5003,
     quantaq,
     scd30,
@@ -54,7 +54,7 @@ READERS: dict[str, ModuleType] = {
     "goamazon": goamazon,
     "icartt": icartt,
 }
-DECLARED_BY = READERS | {"li840a": licor, "csv": plain}  # by a stream's instrument
+DECLARED_BY = READERS | {"li840a": licor, "csv": csv}  # by a stream's instrument
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ def is_flight(path: str | PathLike[str]) -> bool:
     if place.suffix.lower() != ".csv" or not place.is_file():
         return False
     file = LogFile(place)
-    header = plain.header_of(Head(file.head(), head_lines(file)))
+    header = csv.header_of(Head(file.head(), head_lines(file)))
     return "time" in header and any(name.startswith("qc_") and name[3:] in header for name in header)
 
 
@@ -134,13 +134,13 @@ def read_file(file: LogFile, *, zone: str | None = None, suite: Suite | None = N
     if (output := _output(head)) is not None:
         raise LogError(f"{file.name}: {output}, not a log", hint="name the instruments' own files")
     try:
-        if suite is not None and not suite.sources and plain.fits(head, suite):
-            return plain.read(file, head, zone=zone, suite=suite)
+        if suite is not None and not suite.sources and csv.fits(head, suite):
+            return csv.read(file, head, zone=zone, suite=suite)
         for reader in READERS.values():
             if reader.recognises(head):
                 streams: list[Stream] = reader.read(file, head, zone=zone, suite=suite)
                 return [_without_constants(s, suite) for s in streams]
-        return plain.read(file, head, zone=zone, suite=_plain_suite(file, head, suite))
+        return csv.read(file, head, zone=zone, suite=_plain_suite(file, head, suite))
     except (OverflowError, RecursionError) as error:
         raise LogError(f"{file.name}: cannot be read ({type(error).__name__}: {error})") from None
 
@@ -151,7 +151,7 @@ def _output(head: Head) -> str | None:
         return "a netCDF file"
     if head.raw[:100].lstrip().lower().startswith(b"<!doctype html"):
         return "an HTML page"
-    if is_flight_table(plain.header_of(head)) or (icartt.recognises(head) and b"pc2dae_attributes:" in head.raw):
+    if is_flight_table(csv.header_of(head)) or (icartt.recognises(head) and b"pc2dae_attributes:" in head.raw):
         return "a flight that pc2dae wrote"
     return None
 
@@ -165,10 +165,10 @@ def is_flight_table(header: list[str]) -> bool:
 
 
 def _plain_suite(file: LogFile, head: Head, suite: Suite | None) -> Suite:
-    found = suite if suite is not None and not suite.sources else plain.fitting_preset(head)
+    found = suite if suite is not None and not suite.sources else csv.fitting_preset(head)
     if found is not None:
         return found
-    header = [name for name in plain.header_of(head) if name and name.isprintable()]
+    header = [name for name in csv.header_of(head) if name and name.isprintable()]
     if (b"\0" in head.raw[:1000] and not head.raw.startswith((b"\xff\xfe", b"\xfe\xff"))) or len(header) < 2:
         raise LogError(f"{file.name}: no known instrument and no table", hint="remove it from the list")
     shown = ", ".join(header[:8]) + (", …" if len(header) > 8 else "")

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from pc2dae.arrays import Mask
 from pc2dae.errors import LogError, nearest
 
 Times = NDArray[np.datetime64]
@@ -294,7 +295,7 @@ def to_utc(local: Times, zone: str | None, *, file: str, repairs: list[str]) -> 
     return np.asarray(utc.to_numpy(dtype="datetime64[ns]"))
 
 
-def _second_pass(local: Times) -> NDArray[np.bool_]:
+def _second_pass(local: Times) -> Mask:
     """Which stamps come after the wall clock jumped back: of those in the hour that happens twice, its second run."""
     back = np.diff(local) < -np.timedelta64(30, "m")
     return np.concatenate([[False], np.cumsum(back) > 0])

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pc2dae.flight.stream import Array
+from pc2dae.arrays import Array
 from pc2dae.logs.files import LogFile
 
 _DELIMITERS = ",;\t|"

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from scipy.ndimage import median_filter
 from scipy.signal import get_window, welch
 
+from pc2dae.arrays import Array, Mask
+
 Values = NDArray[np.floating[Any]]
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 _SEGMENT = 256  # samples of a Welch segment
 _SHORTEST = 32  # samples of the shortest gap-free piece a spectrum is taken of

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from pc2dae.arrays import Array, Floats
 
 
 @dataclass(frozen=True)
@@ -25,9 +25,7 @@ class Difference:
         return self.low > 0 or self.high < 0
 
 
-def paired_difference(
-    first: NDArray[np.floating[Any]], second: NDArray[np.floating[Any]], *, draws: int = 10_000, seed: int = 0
-) -> Difference:
+def paired_difference(first: Floats, second: Floats, *, draws: int = 10_000, seed: int = 0) -> Difference:
     """Mean of first − second, flight by flight, with the 95 % percentile interval over resampled flights.
 
     A flight in which either is NaN is left out.
@@ -41,7 +39,7 @@ def paired_difference(
 
 
 @lru_cache(maxsize=8)
-def _resampling(flights: int, draws: int, seed: int) -> NDArray[np.float64]:
+def _resampling(flights: int, draws: int, seed: int) -> Array:
     """The weight of each flight in each resampled mean, (draw, flight): how often it was drawn, over the flights."""
     drawn = np.random.default_rng(seed).integers(0, flights, (draws, flights))
     weight = np.zeros((draws, flights))

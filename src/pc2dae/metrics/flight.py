@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pc2dae.emit import Estimate
+from pc2dae.arrays import Array, Mask
+from pc2dae.denoiser import Estimate
 from pc2dae.errors import FlightError
 from pc2dae.flight.schema import NOT_MEASURED, check_flight
 from pc2dae.metrics.score import score, with_means
@@ -17,8 +17,6 @@ from pc2dae.suite import Suite
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
-
-Array = NDArray[np.float64]
 
 
 def score_flight(clean: xr.Dataset, *, truth: xr.Dataset | None = None) -> pd.DataFrame:
@@ -52,7 +50,7 @@ def denoised_suite(clean: xr.Dataset) -> Suite:
     return suite.only(families)
 
 
-def raw_arrays(clean: xr.Dataset, suite: Suite) -> tuple[Array, NDArray[np.bool_]]:
+def raw_arrays(clean: xr.Dataset, suite: Suite) -> tuple[Array, Mask]:
     """What went into a denoised flight, (channel, time), and where it was an observation."""
     values = np.stack([_column(clean, f"{n}_raw", n) for n in suite.names])
     flags = np.stack([clean[f"qc_{n}"].values & NOT_MEASURED for n in suite.names])
@@ -85,7 +83,7 @@ def estimate_of(clean: xr.Dataset, suite: Suite) -> Estimate:
 
 
 def _answers(
-    clean: xr.Dataset, suite: Suite, values: Array, valid: NDArray[np.bool_], response: Array | None
+    clean: xr.Dataset, suite: Suite, values: Array, valid: Mask, response: Array | None
 ) -> dict[str, Estimate]:
     """The flight's own estimate, and the yardsticks."""
     steps = np.arange(values.shape[-1])
@@ -110,7 +108,7 @@ def _answers(
 
 
 def _ambient_rows(
-    estimate: Estimate, values: Array, valid: NDArray[np.bool_], truth: xr.Dataset, clean: xr.Dataset, suite: Suite
+    estimate: Estimate, values: Array, valid: Mask, truth: xr.Dataset, clean: xr.Dataset, suite: Suite
 ) -> list[tuple[str, str, str, float]]:
     """`ambient_error`: mean |estimate − ambient| [σ], a matter of calibration and lag more than of denoising."""
     if not any(f"{n}_ambient" in truth for n in suite.names):

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pc2dae.arrays import Array
+
 Values = NDArray[np.floating[Any]]
-Array = NDArray[np.float64]
 
 LEVELS = (0.05, 0.10)  # the paper's medium and high σ, in units of the scale
 

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pc2dae.arrays import Array
 from pc2dae.plumes import RATIOS, background, extents, threshold
 from pc2dae.plumes.encounters import widened
 from pc2dae.plumes.species import PPB, sensors
 from pc2dae.suite import Suite
 
 Values = NDArray[np.floating[Any]]
-Array = NDArray[np.float64]
 
 SCORED = ("bc/co", "co/co2")  # the modified combustion efficiency follows from CO/CO₂ and hides its error
 

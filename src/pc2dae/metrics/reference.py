@@ -12,11 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from pc2dae.arrays import Array, Mask
 from pc2dae.plumes import background, find_encounters, half_rise, in_plume, threshold
 
 Values = NDArray[np.floating[Any]]
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 _LEAST_SNR = 5.0  # of a true peak whose height and excess are scored
 _Z90 = 1.645

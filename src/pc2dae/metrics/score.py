@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pc2dae.emit import Estimate, Job
+from pc2dae.arrays import Array, Mask
+from pc2dae.denoiser import Estimate, Job
 from pc2dae.metrics import blind, reference
 from pc2dae.metrics.ratio import ratio_error
 from pc2dae.noise import noise_level
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Values = NDArray[np.floating[Any]]
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 ALL = "all"  # in place of a channel's or a family's name: the mean over them
 RATIO = "ratio"  # the family that emission ratios are listed under

@@ -24,7 +24,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from pc2dae.emit import LARGEST, WIDENED
+from pc2dae.denoiser import LARGEST, WIDENED
 from pc2dae.model.sliding import Windows, highest, shift
 
 _RANGE = 1e-8  # least unit, as a share of the largest value: squares stay within float32

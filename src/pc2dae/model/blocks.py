@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from pc2dae.arrays import Array32
 from pc2dae.windows.scaling import Scaler
 
 CLIP = 100.0  # scaled units: a hundred times the training flights' P99.5 is no concentration any more
@@ -95,7 +95,7 @@ class TCNBlock(nn.Module):
         return y + kept
 
 
-def _rounded_up(bound: tuple[float, ...]) -> NDArray[np.float32]:
+def _rounded_up(bound: tuple[float, ...]) -> Array32:
     """float32 values at or above `bound`: rounding to nearest could put the promise a hair under it."""
     exact = np.asarray(bound, dtype=np.float64)
     near = exact.astype(np.float32)

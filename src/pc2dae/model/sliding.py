@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from pc2dae.emit import LARGEST
+from pc2dae.denoiser import LARGEST
 
 
 def shift(x: Tensor, by: int) -> Tensor:

@@ -4,8 +4,8 @@ from pc2dae.plumes.background import background, clean_air, threshold
 from pc2dae.plumes.encounters import Encounter, extents, find_encounters, half_rise, in_plume
 from pc2dae.plumes.excess import Excess, integrate
 from pc2dae.plumes.ratios import Ratio, combustion_efficiency, integral_ratio, orthogonal_slope, slope_ratio
-from pc2dae.plumes.response import match_response
 from pc2dae.plumes.survey import RATIOS, Survey, survey
+from pc2dae.response.matched import match_response
 
 __all__ = [
     "RATIOS",

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import uniform_filter1d
 
+from pc2dae.arrays import Array, Mask
 from pc2dae.plumes.encounters import in_plume
 
-Array = NDArray[np.float64]
 Values = NDArray[np.floating[Any]]
 
 _WINDOW = 301  # samples the background is averaged over: minutes, longer than a crossing and shorter than drift
@@ -45,7 +45,7 @@ def _background(x: Array, sigma: Array, window: int) -> Array:
     return np.where(np.isfinite(x).any(axis=-1, keepdims=True), level, np.nan)
 
 
-def clean_air(excess: Array, sigma: Values) -> NDArray[np.bool_]:
+def clean_air(excess: Array, sigma: Values) -> Mask:
     """Samples within 3 σ of the background, and not on the foot of anything that leaves it."""
     limit = 3.0 * np.nan_to_num(np.asarray(sigma, np.float64))[:, None]
     return ~in_plume(np.abs(excess), limit, shortest=1) & np.isfinite(excess)
@@ -70,7 +70,7 @@ def _low_quantile(x: Array) -> Array:
     return np.take_along_axis(ordered, rank, axis=-1)[..., 0]
 
 
-def _running_mean(x: Array, weight: NDArray[np.bool_], window: int, *, fallback: Array) -> Array:
+def _running_mean(x: Array, weight: Mask, window: int, *, fallback: Array) -> Array:
     total = uniform_filter1d(x, window, axis=-1, mode="constant")
     share = uniform_filter1d(weight.astype(np.float64), window, axis=-1, mode="constant")
     some = share > 0.05  # fewer samples than that say less than a straight line does

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pc2dae.arrays import Mask
+
 Values = NDArray[np.floating[Any]]
 
 SHORTEST = 3  # samples above the threshold
@@ -34,7 +36,7 @@ def extents(excess: Values, threshold: float, *, shortest: int = SHORTEST) -> li
     return [(int(start), int(stop)) for start, stop in _held(excess > threshold, excess > threshold * _FOOT, shortest)]
 
 
-def in_plume(excess: Values, limit: Values, *, shortest: int = SHORTEST) -> NDArray[np.bool_]:
+def in_plume(excess: Values, limit: Values, *, shortest: int = SHORTEST) -> Mask:
     """Samples that belong to a plume encounter of their channel, `shortest` samples or longer; `limit` is a column."""
     apart = ((0, 0), (0, 1))  # all channels as one record, a sample of nothing after each
     high, foot = (np.pad(excess > level, apart).ravel() for level in (limit, limit * _FOOT))
@@ -78,14 +80,14 @@ def half_rise(excess: Values, encounter: Encounter) -> float:
     return float(t + (half - excess[t]) / (excess[t + 1] - excess[t]))
 
 
-def _held(high: NDArray[np.bool_], foot: NDArray[np.bool_], shortest: int) -> NDArray[np.intp]:
+def _held(high: Mask, foot: Mask, shortest: int) -> NDArray[np.intp]:
     """[start, stop) of every run of `foot` that holds a run of `high` of that many samples, (run, 2)."""
     tall, feet = _runs(high), _runs(foot)
     cores = tall[tall[:, 1] - tall[:, 0] >= shortest, 0]
     return np.asarray(feet[np.unique(np.searchsorted(feet[:, 0], cores, side="right") - 1)])
 
 
-def _runs(mask: NDArray[np.bool_]) -> NDArray[np.intp]:
+def _runs(mask: Mask) -> NDArray[np.intp]:
     """[start, stop) of every run of True, (run, 2)."""
     edges = np.diff(np.concatenate([[0], mask.astype(np.int8), [0]]))
     return np.stack([np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)], axis=-1)

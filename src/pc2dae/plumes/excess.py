@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pc2dae.arrays import Mask
+
 Values = NDArray[np.floating[Any]]
-Mask = NDArray[np.bool_]
 
 _FLANK = 150  # samples on either side that the background under an encounter rests on
 _JITTER = 0.1  # of a sample: how well a logger's clock says when a value was taken

@@ -10,8 +10,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pc2dae.arrays import Array, Mask
 from pc2dae.errors import FlightError
 from pc2dae.flight.schema import check_flight, observed
 from pc2dae.noise import noise_level, sum_variance
@@ -19,15 +19,14 @@ from pc2dae.plumes.background import background, clean_air, threshold
 from pc2dae.plumes.encounters import SHORTEST, extents, find_encounters, widened
 from pc2dae.plumes.excess import Excess, estimate_sum_variance, integrate
 from pc2dae.plumes.ratios import Ratio, combustion_efficiency, correlation, integral_ratio, slope_ratio
-from pc2dae.plumes.response import match_response
 from pc2dae.plumes.species import NG_M3, PPB, have_ratio, sensors
+from pc2dae.response.matched import match_response
 from pc2dae.suite import Suite
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-Array = NDArray[np.float64]
 
 RATIOS = {"bc/co": ("bc", "co"), "nox/co": ("nox", "co"), "co/co2": ("co", "co2")}  # what is emitted per what
 LEAST_CORRELATION = 0.5  # of two species: below that they hardly rise together, and a slope says nothing
@@ -64,13 +63,13 @@ class Signal:
     limit: float  # where a plume starts; infinite for a constant, which has none
     sigma: float  # of one sample; 0 where it is not known
     sum_variance: float  # what a sample adds to the variance of a sum
-    seen: NDArray[np.bool_]  # samples that were observed, not interpolated
+    seen: Mask  # samples that were observed, not interpolated
     unseen_sigma: Array  # stated uncertainty of the others; 0 where observed, and where none is stated
     t90_s: float
     units: str
 
     @cached_property
-    def outside(self) -> NDArray[np.bool_]:
+    def outside(self) -> Mask:
         """Samples of clean air: within 3 σ of the background."""
         return np.asarray(clean_air(self.excess[None], np.array([self.sigma]))[0])
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pc2dae.arrays import Bits, Floats, Mask
 from pc2dae.flight.schema import (
     BELOW_BOUND,
     BELOW_DETECTION,
@@ -22,21 +22,18 @@ from pc2dae.flight.schema import (
     THERMAL_TRANSIENT,
 )
 from pc2dae.noise import is_held, noise_level
-from pc2dae.qc.flags import Bits, marked
-
-Array = NDArray[np.floating[Any]]
-Mask = NDArray[np.bool_]
+from pc2dae.qc.flags import marked
 
 _STUCK = 60  # samples of one single number from which a channel counts as stuck; shorter records may just be quiet
 _FINE = 100.0  # noise in resolutions: in fine numbers like these no rest is chance
 
 
-def missing(values: Array, sentinels: Sequence[float] = ()) -> Bits:
+def missing(values: Floats, sentinels: Sequence[float] = ()) -> Bits:
     """No number, or one that the logger writes for none."""
     return marked(~np.isfinite(values) | np.isin(values, np.asarray(sentinels, dtype=np.float64)), MISSING)
 
 
-def out_of_range(values: Array, *, valid_min: float | None = None, valid_max: float | None = None) -> Bits:
+def out_of_range(values: Floats, *, valid_min: float | None = None, valid_max: float | None = None) -> Bits:
     """Values the sensor cannot give: below `valid_min` or above `valid_max`, where the suite has them."""
     bad = np.zeros(len(values), dtype=bool)
     if valid_min is not None:
@@ -46,12 +43,12 @@ def out_of_range(values: Array, *, valid_min: float | None = None, valid_max: fl
     return marked(bad, OUT_OF_RANGE)
 
 
-def saturated(values: Array, *, valid_max: float | None = None) -> Bits:
+def saturated(values: Floats, *, valid_max: float | None = None) -> Bits:
     """Values exactly at the end of the sensor's range."""
     return marked(values == valid_max if valid_max is not None else np.zeros(len(values), bool), SATURATED)
 
 
-def below_detection(values: Array, *, detection_limit: float | None = None) -> Bits:
+def below_detection(values: Floats, *, detection_limit: float | None = None) -> Bits:
     """True but small: less than the sensor can tell from nothing."""
     return marked(
         values < detection_limit if detection_limit is not None else np.zeros(len(values), bool), BELOW_DETECTION
@@ -59,7 +56,11 @@ def below_detection(values: Array, *, detection_limit: float | None = None) -> B
 
 
 def stale(
-    values: Array, *, rate_hz: float = 1.0, native_rate_hz: float | None = None, companions: Sequence[Array] = ()
+    values: Floats,
+    *,
+    rate_hz: float = 1.0,
+    native_rate_hz: float | None = None,
+    companions: Sequence[Floats] = (),
 ) -> Bits:
     """Repeats of a value that the sensor gave before: the logger is faster than the sensor.
 
@@ -82,7 +83,7 @@ def stale(
 
 
 def flat_line(
-    values: Array, *, sigma: float, lower_bound: float = 0.0, samples: int = 10, valid: Mask | None = None
+    values: Floats, *, sigma: float, lower_bound: float = 0.0, samples: int = 10, valid: Mask | None = None
 ) -> Bits:
     """The same number `samples` times in a row where noise would not allow it: the sensor or its wire has died.
 
@@ -102,7 +103,7 @@ def flat_line(
 
 
 def thermal_transient(
-    temperature_c: Array,
+    temperature_c: Floats,
     *,
     rate_hz: float = 1.0,
     limit_c: float = 5.0,
@@ -123,7 +124,7 @@ def startup(is_starting: Mask) -> Bits:
     return marked(np.arange(len(known)) < end, STARTUP)
 
 
-def tape_advance(attenuation: Array, tape_position: Array | None = None, *, fall: float = 1.0) -> Bits:
+def tape_advance(attenuation: Floats, tape_position: Floats | None = None, *, fall: float = 1.0) -> Bits:
     """The filter tape moved: attenuation fell by more than `fall`, or the tape's position changed.
 
     The step of attenuation to the first sample of a new spot is no concentration, so that sample is flagged; samples
@@ -140,7 +141,7 @@ def tape_advance(attenuation: Array, tape_position: Array | None = None, *, fall
 
 
 def below_bound(
-    values: Array, valid: Mask, *, sigma: float, lower_bound: float, rate_hz: float = 1.0, window_s: float = 60.0
+    values: Floats, valid: Mask, *, sigma: float, lower_bound: float, rate_hz: float = 1.0, window_s: float = 60.0
 ) -> Bits:
     """The 60-s median lies more than one σ under the bound: an offset, not noise, is negative."""
     window = max(round(window_s * rate_hz), 3)
@@ -148,13 +149,13 @@ def below_bound(
     return marked((median.to_numpy() < lower_bound - sigma) & valid, BELOW_BOUND)
 
 
-def _repeats(values: Array) -> Mask:
+def _repeats(values: Floats) -> Mask:
     same = np.zeros(len(values), dtype=bool)
     same[1:] = values[1:] == values[:-1]
     return same
 
 
-def _is_noisy(x: Array, index: NDArray[np.intp], is_long: Mask, sigma: float) -> bool:
+def _is_noisy(x: Floats, index: NDArray[np.intp], is_long: Mask, sigma: float) -> bool:
     """Whether the noise forbids long runs: `sigma` of all samples, or that between the runs where they are the most."""
     if np.isfinite(sigma) and sigma > 2.0 * _step(x):
         return True
@@ -171,7 +172,7 @@ def _place_in_run(same: Mask) -> NDArray[np.intp]:
     return index - np.maximum.accumulate(np.where(same, 0, index))
 
 
-def _step(values: Array) -> float:
+def _step(values: Floats) -> float:
     """The quantisation of a channel: smallest gap of its values where they recur, 0 where each is its own."""
     finite = values[np.isfinite(values)]
     runs = finite[np.flatnonzero(np.diff(finite, prepend=np.nan) != 0)] if len(finite) else finite

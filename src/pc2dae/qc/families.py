@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 import xarray as xr
-from numpy.typing import NDArray
 
+from pc2dae.arrays import Array, Mask
 from pc2dae.flight.schema import STARTUP, TAPE_ADVANCE, check_flight, observed
 from pc2dae.noise import noise_level
 from pc2dae.suite import Channel, Family, Suite
@@ -46,7 +46,7 @@ def kept_families(verdicts: Sequence[Verdict]) -> tuple[str, ...]:
     return tuple(verdict.family for verdict in verdicts if verdict.kept)
 
 
-def signal_to_noise(values: NDArray[np.float64], valid: NDArray[np.bool_], *, rate_hz: float = 1.0) -> float:
+def signal_to_noise(values: Array, valid: Mask, *, rate_hz: float = 1.0) -> float:
     """Standard deviation of the plumes over that of the noise.
 
     Plumes: 9-s means less the 300-s running median; what the noise leaves in such means is taken off.

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 import numpy as np
 import xarray as xr
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from pc2dae.arrays import Bits
 from pc2dae.flight.schema import FLAGS, NOT_MEASURED, observed
 
-Bits = NDArray[np.int32]
 _OFFSET_SHARE = 0.2  # of a flight flagged below_bound: then it is the sensor's zero, not a stretch of it
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 
+from pc2dae.arrays import Array, Bits, Mask
 from pc2dae.flight.schema import (
     BELOW_BOUND,
     BELOW_DETECTION,
@@ -26,8 +26,7 @@ from pc2dae.flight.schema import (
 )
 from pc2dae.noise import noise_level
 from pc2dae.qc import checks
-from pc2dae.qc.checks import Array, Mask
-from pc2dae.qc.flags import Bits, marked
+from pc2dae.qc.flags import marked
 from pc2dae.qc.spikes import moves, spike
 from pc2dae.sentinels import describe, find_sentinels
 from pc2dae.suite import ENVIRONMENT, MOTION, Channel, Suite
@@ -76,7 +75,7 @@ def screen(flight: xr.Dataset) -> xr.Dataset:
     return add_history(flight.assign(judged), "screened: flags of all checks", level=level)
 
 
-def _measured(bits: dict[str, Bits], suite: Suite) -> NDArray[np.bool_]:
+def _measured(bits: dict[str, Bits], suite: Suite) -> Mask:
     return np.array([(bits[name] & NOT_MEASURED) == 0 for name in suite.names])
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pc2dae.arrays import Array, Bits, Mask
 from pc2dae.flight.schema import SPIKE
-from pc2dae.qc.checks import Array, Mask
-from pc2dae.qc.flags import Bits, marked
+from pc2dae.qc.flags import marked
 
 _FACTOR = 8.0  # σ over both neighbours before anything is suspected
 _SLOW_S = 3.0  # t90 from which a sensor cannot follow a one-second puff
@@ -63,12 +62,12 @@ def spike(
 def moves(values: Array, valid: Mask, *, sigma: float) -> Mask:
     """Where a channel changes by more than 6 σ within two samples either side: something happened in the air."""
     x = np.where(valid, values, np.nan)
-    windows: NDArray[np.float64] = np.lib.stride_tricks.sliding_window_view(np.pad(x, 2, constant_values=np.nan), 5)
+    windows: Array = np.lib.stride_tricks.sliding_window_view(np.pad(x, 2, constant_values=np.nan), 5)
     changed: Mask = np.fmax.reduce(windows, axis=1) - np.fmin.reduce(windows, axis=1) > 6 * sigma
     return changed
 
 
-def _mirrors(x: NDArray[np.float64], found: Mask) -> Mask:
+def _mirrors(x: Array, found: Mask) -> Mask:
     """Samples beside a found one that swing the other way by half to twice as much."""
     centre = np.median(x)
     swing = x - centre

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from pc2dae.arrays import Array
 from pc2dae.benchmark.compare import per_flight, with_common_seeds
 from pc2dae.benchmark.paper import NAMES
 from pc2dae.metrics import paired_difference
-from pc2dae.metrics.words import METRICS
+from pc2dae.metrics.metric_info import METRICS
 from pc2dae.report.figure import Figure, Trace, packed
 
 # Okabe and Ito's colours with a dash each: told apart by colour-blind eyes, and on paper.
@@ -166,7 +166,7 @@ def signals(table: pd.DataFrame, channel: str) -> Figure | None:
     return Figure(f"signals-{channel}", data, layout)
 
 
-def _padded(values: NDArray[np.float64]) -> list[float]:
+def _padded(values: Array) -> list[float]:
     low, high = float(np.nanmin(values)), float(np.nanmax(values))
     return [low - 0.05 * (high - low), high + 0.05 * (high - low)]
 

@@ -14,8 +14,8 @@ from pc2dae.benchmark.compare import label, mean_of, per_flight
 from pc2dae.benchmark.plan import YARDSTICKS
 from pc2dae.errors import FlightError
 from pc2dae.report import benchmark_figures as figures
+from pc2dae.report.formatting import Row, Table, Tile, broken
 from pc2dae.report.page import write_page
-from pc2dae.report.words import Row, Table, Tile, broken
 
 COLUMNS = (
     *("part", "method", "dress", "family", "channel", "flight", "noise", "seed", "campaigns", "metric", "value"),

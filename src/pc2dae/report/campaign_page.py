@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 
 from pc2dae.errors import FlightError
-from pc2dae.metrics.words import METRICS
+from pc2dae.metrics.metric_info import METRICS
 from pc2dae.report import campaign_figures as figures
+from pc2dae.report.formatting import Row, Table, Tile, broken, duration, number, percent
 from pc2dae.report.page import write_page
-from pc2dae.report.words import Row, Table, Tile, broken, duration, number, percent
 
 WORST = 10  # flights in the table of those to look at first
 DRAWN = {"smoothness": "%", "hf_reduction": "%", "mean_10s_change": "σ of the mean"}

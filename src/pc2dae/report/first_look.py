@@ -9,6 +9,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from pc2dae.arrays import Array, Mask
 from pc2dae.atomic import replacing
 from pc2dae.flight.schema import check_flight, observed
 from pc2dae.report.panels import KINDS, kinds
@@ -144,7 +145,7 @@ def _channel(axes: Axes, flight: xr.Dataset, channel: Channel, minutes: NDArray[
         axes.spines[side].set_visible(False)
 
 
-def _limits(values: NDArray[np.float64], believed: NDArray[np.bool_]) -> tuple[float, float]:
+def _limits(values: Array, believed: Mask) -> tuple[float, float]:
     """Limits that show all that is believed, with a little room."""
     shown = values[believed] if believed.any() else values[np.isfinite(values)]
     if not len(shown):

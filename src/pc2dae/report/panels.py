@@ -9,9 +9,10 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
+from pc2dae.arrays import Array
 from pc2dae.flight.schema import BAD, FLAGS, INTERPOLATED, MISSING, STALE, STARTUP, TAPE_ADVANCE
 from pc2dae.report.figure import Figure, Trace, line, packed, stamp, stride
-from pc2dae.report.words import number, units
+from pc2dae.report.formatting import number, units
 from pc2dae.suite import Channel
 
 COVERAGE_90 = 1.645  # one-sigma uncertainties to either side of the estimate
@@ -40,7 +41,7 @@ def flag_counts(bits: NDArray[np.int32]) -> dict[str, int]:
 
 
 def channel_figure(
-    flight: xr.Dataset, channel: Channel, encounters: pd.DataFrame, *, truth: NDArray[np.float64] | None = None
+    flight: xr.Dataset, channel: Channel, encounters: pd.DataFrame, *, truth: Array | None = None
 ) -> Figure:
     """Everything a flight knows about one channel, over time."""
     name, time = channel.name, flight["time"].values
@@ -92,7 +93,7 @@ def channel_figure(
     return Figure(f"panel-{name}", data, layout, linked=True)
 
 
-def value_range(raw: NDArray[np.float64], value: NDArray[np.float64]) -> list[float]:
+def value_range(raw: Array, value: Array) -> list[float]:
     """Limits that show all of the estimate and nearly all of the log: one spike does not flatten the picture."""
     if not np.isfinite(raw).any():
         return [0.0, 1.0]

@@ -11,11 +11,11 @@ import xarray as xr
 from pc2dae.atomic import replacing
 from pc2dae.flight.schema import check_flight, has_estimate
 from pc2dae.report import summary
+from pc2dae.report.formatting import units
 from pc2dae.report.panels import COVERAGE_90, value_range
 from pc2dae.report.plume_tables import Plumes, clearest, plumes_of
 from pc2dae.report.spectra import spectrum
 from pc2dae.report.track import metres
-from pc2dae.report.words import units
 from pc2dae.suite import Channel, Suite
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from pc2dae.plumes.survey import (
     without_slope,
 )
 from pc2dae.report.figure import stamp
-from pc2dae.report.words import Row, Table, clock, plus_minus, units
+from pc2dae.report.formatting import Row, Table, clock, plus_minus, units
 from pc2dae.suite import Suite
 
 _SPECIES = {"bc": "BC", "co": "CO", "co2": "CO₂", "nox": "NOₓ"}

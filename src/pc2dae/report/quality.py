@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from pc2dae.flight.schema import FLAGS
+from pc2dae.report.formatting import Row, Table, number, percent
 from pc2dae.report.summary import ChannelFacts
-from pc2dae.report.words import Row, Table, number, percent
 
 _MOTION = {
     "speed_mean_m_s": "mean speed [m s⁻¹]",

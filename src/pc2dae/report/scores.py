@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from pc2dae.metrics.words import METRICS
-from pc2dae.report.words import Row, Table, broken
+from pc2dae.metrics.metric_info import METRICS
+from pc2dae.report.formatting import Row, Table, broken
 
 YARDSTICKS = ("raw", "clip", "constant", "truth")
 _MORE_IS_DAMAGE = "A constant scores 100 % smoothness and 100 % fast power removed: more than the truth's is damage."

@@ -6,15 +6,15 @@ import warnings
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 
+from pc2dae.arrays import Array
 from pc2dae.report.figure import Figure, packed
 from pc2dae.suite import Channel
 
 SEGMENT = 256  # samples, Hann, detrended: as the metric hf_reduction has it
 
 
-def spectrum(values: NDArray[np.float64], rate_hz: float) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+def spectrum(values: Array, rate_hz: float) -> tuple[Array, Array] | None:
     """Welch power density [units² Hz⁻¹] over frequency [Hz]; gaps are bridged by straight lines; None if too short."""
     from scipy.signal import detrend, welch
 

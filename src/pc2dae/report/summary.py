@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 import xarray as xr
-from numpy.typing import NDArray
 
+from pc2dae.arrays import Array
 from pc2dae.flight.schema import has_estimate, observed
 from pc2dae.noise import noise_level
 from pc2dae.qc import has_low_zero
+from pc2dae.report.formatting import Row, Step, Table, Tile, counted, duration, number, percent, units
 from pc2dae.report.panels import flag_counts
-from pc2dae.report.words import Row, Step, Table, Tile, counted, duration, number, percent, units
 from pc2dae.suite import Channel, Suite
 
 _ATTRIBUTES = {
@@ -86,7 +86,7 @@ def channel_facts(flight: xr.Dataset, channel: Channel) -> ChannelFacts:
     )
 
 
-def _share_below(values: NDArray[np.float64], bound: float) -> float:
+def _share_below(values: Array, bound: float) -> float:
     return float(np.mean(values < bound)) if len(values) else np.nan
 
 
@@ -141,7 +141,7 @@ def tiles(flight: xr.Dataset, suite: Suite, facts: list[ChannelFacts], plumes: i
     return shown
 
 
-def _finite(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _finite(values: Array) -> Array:
     return values[np.isfinite(values)]
 
 

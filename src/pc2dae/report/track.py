@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 
+from pc2dae.arrays import Array
 from pc2dae.report.figure import MOST_POINTS, Figure, packed
 from pc2dae.suite import Suite
 
@@ -23,7 +23,7 @@ _SCALE: dict[str, Any] = {
 }
 
 
-def metres(flight: xr.Dataset) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+def metres(flight: xr.Dataset) -> tuple[Array, Array] | None:
     """East and north of the first fix [m], or None where the flight has no position."""
     if "latitude" not in flight or "longitude" not in flight:
         return None

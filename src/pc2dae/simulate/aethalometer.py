@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from pc2dae.arrays import Array, Mask
 from pc2dae.flight.schema import MISSING, STARTUP, TAPE_ADVANCE
 from pc2dae.flight.stream import Stream
 from pc2dae.simulate.atmosphere import Air
@@ -15,7 +16,7 @@ from pc2dae.simulate.path import Path
 from pc2dae.simulate.plan import UTC_OFFSET_MIN, FlightPlan
 from pc2dae.simulate.plumes import Smoke
 from pc2dae.simulate.position import latitude_longitude
-from pc2dae.simulate.processes import DT_S, Array, at, lagged, swell
+from pc2dae.simulate.processes import DT_S, at, lagged, swell
 from pc2dae.simulate.record import Record
 
 SPOT_M2 = np.pi * 0.0015**2  # 3 mm spot
@@ -211,7 +212,7 @@ def _spot(t: Array, tape: _Tape) -> Array:
     return at(t, tape.spot.astype(float)).round()
 
 
-def _new_spot(t: Array, tape: _Tape) -> NDArray[np.bool_]:
+def _new_spot(t: Array, tape: _Tape) -> Mask:
     """Rows whose spot is not that of the row before."""
     spot = _spot(t, tape)
     return np.asarray(np.diff(spot, prepend=spot[0]) != 0)

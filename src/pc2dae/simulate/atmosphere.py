@@ -7,9 +7,10 @@ from functools import cached_property
 
 import numpy as np
 
+from pc2dae.arrays import Array
 from pc2dae.simulate.path import Path
 from pc2dae.simulate.plan import FlightPlan
-from pc2dae.simulate.processes import DT_S, Array, lagged, swell, wander
+from pc2dae.simulate.processes import DT_S, lagged, swell, wander
 
 GRAVITY, GAS_CONSTANT = 9.80665, 287.05  # m s-2, J kg-1 K-1
 GROUND_M = 452.0  # above the geoid, near Prince Albert

@@ -17,7 +17,7 @@ from pc2dae.simulate.aethalometer import fly_ma200
 from pc2dae.simulate.atmosphere import heated, weather
 from pc2dae.simulate.electrochemical import fly_boards
 from pc2dae.simulate.grid import true_grid
-from pc2dae.simulate.others import fly_autopilot, fly_bme280, fly_li830, fly_pms5003, fly_scd30
+from pc2dae.simulate.instruments import fly_autopilot, fly_bme280, fly_li830, fly_pms5003, fly_scd30
 from pc2dae.simulate.path import fly
 from pc2dae.simulate.plan import FlightPlan, plan_campaign
 from pc2dae.simulate.plumes import smoke

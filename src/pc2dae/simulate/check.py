@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
+from pc2dae.arrays import Array
 from pc2dae.flight.schema import suite_of
-from pc2dae.simulate.processes import Array
 
 TARGETS = ("bc", "gas", "co2")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pc2dae.simulate.processes import Array
+from pc2dae.arrays import Array
 
 Species = dict[
     str, Array

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from pc2dae.arrays import Array, Mask
 from pc2dae.flight.schema import MISSING
-from pc2dae.simulate.processes import Array
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Sampling:
     lost: list[tuple[float, float]]  # gaps: true start and end [s]
 
     @property
-    def kept(self) -> NDArray[np.bool_]:
+    def kept(self) -> Mask:
         """Which of `every_s` the logger keeps."""
         return _outside(self.every_s, self.lost)
 
@@ -72,7 +72,7 @@ def sampling(
     return Sampling(np.sort(np.concatenate([times, kept[twice]])), sorted(lost))
 
 
-def _outside(times_s: Array, gaps: list[tuple[float, float]]) -> NDArray[np.bool_]:
+def _outside(times_s: Array, gaps: list[tuple[float, float]]) -> Mask:
     outside = np.ones(len(times_s), dtype=bool)
     for begin, end in gaps:
         outside &= (times_s < begin) | (times_s >= end)

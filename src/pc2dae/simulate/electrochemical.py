@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from pc2dae.compensation.electrochemical import coefficients, compensate_cell, sensitivity
+from pc2dae.arrays import Array
+from pc2dae.calibration.electrochemical import coefficients, compensate_cell, sensitivity
 from pc2dae.flight.schema import FLAT_LINE, MISSING, SPIKE
 from pc2dae.flight.stream import Stream
 from pc2dae.simulate.atmosphere import Air
@@ -16,7 +17,7 @@ from pc2dae.simulate.clocks import lost_seconds, own_clock, response_on_seconds,
 from pc2dae.simulate.payload import BOARDS, NOISE_PPB, ZERO_PPB, Cell, Sheet, make_cells
 from pc2dae.simulate.plan import UTC_OFFSET_MIN, FlightPlan
 from pc2dae.simulate.plumes import Smoke
-from pc2dae.simulate.processes import DT_S, Array, at, lagged, second_means, swell
+from pc2dae.simulate.processes import DT_S, at, lagged, second_means, swell
 from pc2dae.simulate.record import Record
 
 DOUBLING_C = 10.0  # the zero current doubles per 10 degC

@@ -9,11 +9,11 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from pc2dae.compensation.electrochemical import compensate_cell
+from pc2dae.arrays import Array
+from pc2dae.calibration.electrochemical import compensate_cell
 from pc2dae.flight.schema import new_flight
 from pc2dae.flight.stream import Stream
 from pc2dae.simulate.payload import FACTORY
-from pc2dae.simulate.processes import Array
 from pc2dae.suite import Suite, load_suite
 
 

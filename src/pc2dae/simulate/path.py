@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pc2dae.simulate.processes import DT_S, RATE_HZ, Array, swell
+from pc2dae.arrays import Array
+from pc2dae.simulate.processes import DT_S, RATE_HZ, swell
 
 # Paper: 36.9 % of the time below 0.1 m/s, median 0.21, mean 1.78, maximum 8.6 m/s.
 STILL_SHARE = 0.372  # parked or held by the autopilot

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pc2dae.arrays import Array
 from pc2dae.errors import Pc2daeError
 
 PAPER_FLIGHTS = 5
@@ -85,7 +85,7 @@ def plan_campaign(
     ]
 
 
-def _strata(rng: np.random.Generator, count: int) -> NDArray[np.float64]:
+def _strata(rng: np.random.Generator, count: int) -> Array:
     """`count` values over 0…1, one in each of `count` equal parts, in random order; their mean is ½."""
     if count == 1:
         return rng.uniform(0.3, 0.7, 1)

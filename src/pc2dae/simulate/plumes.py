@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
+from pc2dae.arrays import Array
 from pc2dae.simulate.atmosphere import Air
 from pc2dae.simulate.chemistry import Species, emitted, smoky
 from pc2dae.simulate.path import Path
 from pc2dae.simulate.plan import FlightPlan
-from pc2dae.simulate.processes import RATE_HZ, Array, lagged, swell, wander
+from pc2dae.simulate.processes import RATE_HZ, lagged, swell, wander
 
 DETECTABLE_PM = 7.5  # ug m-3, and a PMS5003 takes 5 s to answer
 PMS_T90_S = 5.2

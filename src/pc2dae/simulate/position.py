@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from pc2dae.arrays import Array
 from pc2dae.simulate.path import Path
 from pc2dae.simulate.plan import FlightPlan
-from pc2dae.simulate.processes import Array
 
 FIRE = (53.2131, -105.7372)  # near Prince Albert, Saskatchewan
 METRES_PER_DEGREE = 111_195.0

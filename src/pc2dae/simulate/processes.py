@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.signal import lfilter
 
-Array = NDArray[np.float64]
+from pc2dae.arrays import Array
 
 RATE_HZ = 20  # fast enough that a 1 m edge at 8.6 m/s (0.12 s) is still resolved before any instrument samples it
 DT_S = 1.0 / RATE_HZ

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from pc2dae.arrays import Array
 from pc2dae.flight.stream import Stream
 from pc2dae.simulate.clocks import Clock
-from pc2dae.simulate.processes import Array
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from pc2dae.arrays import Array
 from pc2dae.atomic import write_bytes
 from pc2dae.flight.netcdf import dataset_bytes
 from pc2dae.flight.schema import FLAGS
@@ -20,7 +21,7 @@ from pc2dae.simulate.path import Path
 from pc2dae.simulate.plan import FlightPlan
 from pc2dae.simulate.plumes import Smoke
 from pc2dae.simulate.position import latitude_longitude
-from pc2dae.simulate.processes import Array, second_means
+from pc2dae.simulate.processes import second_means
 from pc2dae.simulate.record import Record
 from pc2dae.suite import load_suite
 

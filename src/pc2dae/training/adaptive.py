@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from pc2dae.atomic import write_bytes
 from pc2dae.edge.adaptive import INPUTS, adaptive_of
 from pc2dae.edge.card import Card, check_digest, digest, parse_card, render_card
-from pc2dae.edge.safe import verify_onnx
+from pc2dae.edge.onnx_check import verify_onnx
 from pc2dae.errors import ModelError
 from pc2dae.model.adaptive import VARIANTS, Adaptive
 from pc2dae.training.export import TOLERANCE, bare, quiet, sealed

@@ -12,12 +12,12 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor, nn
 
+from pc2dae.arrays import Floats
 from pc2dae.atomic import write_bytes
 from pc2dae.baselines import BASELINES
 from pc2dae.edge.card import Card, check_digest, digest, parse_card, render_card
+from pc2dae.edge.onnx_check import read_limited
 from pc2dae.edge.runtime import WindowedDenoiser
-from pc2dae.edge.safe import read_limited
-from pc2dae.emit import Array
 from pc2dae.errors import ModelError, nearest
 from pc2dae.model.ablation import VARIANTS as ABLATED
 from pc2dae.suite import Suite, parse_suite
@@ -26,7 +26,7 @@ from pc2dae.windows.scaling import Scaler
 WEIGHTS, CARD, ONNX = "weights.safetensors", "card.json", "model.onnx"
 # Which module's `build(name, suite, scaler)` makes which network.
 BUILDERS = {"lean": "pc2dae.model.pc2dae", "wide": "pc2dae.model.pc2dae"}
-BUILDERS |= dict.fromkeys(BASELINES, "pc2dae.baselines.dress")
+BUILDERS |= dict.fromkeys(BASELINES, "pc2dae.baselines.output_head")
 BUILDERS |= dict.fromkeys(ABLATED, "pc2dae.model.ablation")
 
 
@@ -92,7 +92,7 @@ def torch_denoiser(network: nn.Module, suite: Suite, *, name: str, sha256: str =
     """A network in torch as a denoiser: the same rule, the same numbers as its ONNX twin."""
 
     @torch.no_grad()
-    def run(values: Array, valid: Array, environment: Array) -> tuple[Array, ...]:
+    def run(values: Floats, valid: Floats, environment: Floats) -> tuple[Floats, ...]:
         torch.set_num_threads(1)
         outputs: Any = network(*(torch.from_numpy(a) for a in (values, valid, environment)))
         return tuple(o.numpy() for o in (outputs if isinstance(outputs, tuple) else (outputs,)))

@@ -15,15 +15,15 @@ from pathlib import Path
 import numpy as np
 import onnx
 import torch
-from numpy.typing import NDArray
 from onnxruntime.quantization import QuantType, quantize_dynamic
 from torch import nn
 
+from pc2dae.arrays import Array32
 from pc2dae.atomic import write_bytes
+from pc2dae.denoiser import WINDOW, Network
 from pc2dae.edge.card import Card, check_digest, digest, parse_card, render_card
+from pc2dae.edge.onnx_check import read_limited, seal, verify_onnx
 from pc2dae.edge.runtime import INPUTS, denoiser_of
-from pc2dae.edge.safe import read_limited, seal, verify_onnx
-from pc2dae.emit import WINDOW, Network
 from pc2dae.errors import ModelError
 from pc2dae.suite import Suite, parse_suite
 from pc2dae.training.checkpoint import BUILDERS, CARD, ONNX, load_checkpoint
@@ -33,8 +33,6 @@ ROUNDING = 10.0  # times torch's own rounding error: a twin's was up to 3.7 time
 INT8_LOSS_PERCENT = 1.0  # of the scale: what rounding the weights may move the estimate on average
 
 _AGAIN = "train it again with another --seed; if that fails too, report it with the versions in its card.json"
-
-Array = NDArray[np.float32]
 
 
 def export_checkpoint(folder: Path, out: Path, *, int8: bool = False) -> str:
@@ -110,7 +108,7 @@ def export_int8(network: nn.Module, card: Card) -> tuple[bytes, float]:
     return data, change
 
 
-def _plumes(card: Card) -> tuple[Array, Array, Array]:
+def _plumes(card: Card) -> tuple[Array32, Array32, Array32]:
     """Windows with plumes of every height up to the scale, over the training mean and its noise."""
     scale, bound, fill = (np.asarray(card["scaler"][key])[:, None] for key in ("scale", "bound", "fill"))
     rng, t = np.random.default_rng(0), np.arange(WINDOW)

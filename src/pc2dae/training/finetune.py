@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 import torch
 import xarray as xr
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from pc2dae.arrays import Array
+from pc2dae.denoiser import Estimate, Job
 from pc2dae.edge.adaptive import AdaptiveDenoiser, Network, adaptive_of
 from pc2dae.edge.card import Card
-from pc2dae.edge.safe import verify_onnx
-from pc2dae.emit import Estimate, Job
+from pc2dae.edge.onnx_check import verify_onnx
 from pc2dae.errors import ModelError
 from pc2dae.model.adaptive import Adaptive
 from pc2dae.noise import noise_level
@@ -48,8 +48,6 @@ DRAWS = 4  # recorruptions of each held-out record
 BLOCK = 32  # samples; blocks are taken as independent, which neighbouring errors are not
 CLEAR = 3.0  # standard errors …
 WORTHWHILE = 0.005  # … and share of the loss that the gain must exceed: of 3 σ², nearly all of which is target noise
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from torch.nn import functional as F
 
 from pc2dae.edge.levels import of_flight
 from pc2dae.model.adaptive import VARIANTS, Adaptive
-from pc2dae.simulate.world import HIGHEST_SNR, random_scene
+from pc2dae.simulate.random_scenes import HIGHEST_SNR, random_scene
 from pc2dae.training.fit import Look, Settings, fit
 
 SETTINGS = Settings(steps=4000, learning_rate=3e-3, warmup=100, every=100, patience=1000)

@@ -17,7 +17,7 @@ from torch import nn
 from pc2dae.atomic import replacing, write_text
 from pc2dae.baselines import BASELINES, baseline_loss, draw_crops
 from pc2dae.edge.card import Card, parse_card
-from pc2dae.edge.safe import read_limited
+from pc2dae.edge.onnx_check import read_limited
 from pc2dae.errors import ModelError
 from pc2dae.model.ablation import VARIANTS as ABLATED
 from pc2dae.model.pc2dae import VARIANTS

@@ -16,13 +16,13 @@ from starlette.staticfiles import StaticFiles
 
 from pc2dae import __version__
 from pc2dae.errors import Pc2daeError
-from pc2dae.web import flights_api, live_api, other_api
+from pc2dae.web import flights_api, live_api, server_api
+from pc2dae.web.auth import Guard
 from pc2dae.web.body import SmallBody
-from pc2dae.web.guard import Guard
 from pc2dae.web.jobs import QueueFull
-from pc2dae.web.models import Problem
 from pc2dae.web.problems import Refused
 from pc2dae.web.reference import reference
+from pc2dae.web.schemas import Problem
 from pc2dae.web.settings import Settings
 from pc2dae.web.station import Station
 
@@ -60,7 +60,7 @@ def create_app(settings: Settings) -> Guard:
     )  # fmt: skip
     app.state.station = station
     app.include_router(flights_api.routes)
-    app.include_router(other_api.routes)
+    app.include_router(server_api.routes)
     app.include_router(live_api.routes)
     app.add_exception_handler(Pc2daeError, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)

@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Depends, Path, Query, Request
 from fastapi.responses import FileResponse, Response
 
-from pc2dae.web.models import Accepted, Flight, Key, ReadAgain, Run, RunAccepted, RunWanted, Score
 from pc2dae.web.problems import Refused, nothing
+from pc2dae.web.schemas import Accepted, Flight, Key, ReadAgain, Run, RunAccepted, RunWanted, Score
 from pc2dae.web.series import series, track
 from pc2dae.web.station import FORMATS, Station, slug
 from pc2dae.web.store import new_id

@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import Any
 
 from pc2dae.errors import Pc2daeError
-from pc2dae.web.models import Job
+from pc2dae.web.schemas import Job
 from pc2dae.web.settings import Limits
 
 _KEPT = 500  # jobs that are over and still known

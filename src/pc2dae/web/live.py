@@ -20,7 +20,7 @@ from pc2dae.edge.messages import LARGEST, Clean, Health, Taken, parse_sample
 from pc2dae.errors import Pc2daeError
 from pc2dae.suite import Suite, load_suite
 from pc2dae.web.child import Child
-from pc2dae.web.heard import Heard
+from pc2dae.web.live_buffer import Heard
 from pc2dae.web.live_models import Connect, LiveChannel, LiveState, Replay
 from pc2dae.web.problems import Refused
 from pc2dae.web.settings import Settings

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pc2dae.web.models import Method
+from pc2dae.web.schemas import Method
 
 _MODELS = {
     "adaptive": ("Adaptive", "the shipped model for any payload, with an uncertainty"),

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from pc2dae.web.columns import Array, Columns, bucket_times, buckets, cut, extremes, json_numbers
-from pc2dae.web.models import Flight, Run
+from pc2dae.arrays import Array
+from pc2dae.web.columns import Columns, bucket_times, buckets, cut, extremes, json_numbers
 from pc2dae.web.problems import Refused, nothing
+from pc2dae.web.schemas import Flight, Run
 from pc2dae.web.store import Store
 
 MOST_TRACK = 6000

@@ -13,8 +13,8 @@ from pc2dae.errors import nearest
 from pc2dae.web.jobs import Jobs, Spec, end_child, start_child
 from pc2dae.web.live import Live
 from pc2dae.web.methods import METHODS
-from pc2dae.web.models import Flight, Job, Run
 from pc2dae.web.problems import Refused, nothing
+from pc2dae.web.schemas import Flight, Job, Run
 from pc2dae.web.settings import MODEL, Settings
 from pc2dae.web.store import Store, new_id, now_ms
 from pc2dae.web.suites import Suites
@@ -85,7 +85,11 @@ class Station:
         """Look at an upload in a child of its own; what is hostile or useless is refused."""
         limits = self.settings.limits
         child = await start_child(
-            "pc2dae.web.gate", str(folder), str(limits.members), str(limits.unpacked_bytes), str(limits.unpacked_ratio)
+            "pc2dae.web.upload_check",
+            str(folder),
+            str(limits.members),
+            str(limits.unpacked_bytes),
+            str(limits.unpacked_ratio),
         )
         try:
             async with asyncio.timeout(_GATE_S):

@@ -19,8 +19,8 @@ from pydantic import ValidationError
 
 from pc2dae.atomic import write_text
 from pc2dae.errors import Pc2daeError
-from pc2dae.web.models import Flight, Run
 from pc2dae.web.problems import Refused
+from pc2dae.web.schemas import Flight, Run
 
 _log = logging.getLogger(__name__)
 _ID = re.compile(r"[A-Za-z0-9_-]{8,64}")

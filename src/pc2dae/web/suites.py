@@ -9,8 +9,8 @@ from typing import Any
 from pc2dae.atomic import write_text
 from pc2dae.errors import SuiteError, nearest
 from pc2dae.suite import Suite, load_suite, parse_suite, presets
-from pc2dae.web.models import Mapping, SuiteChannel, SuiteShown
 from pc2dae.web.problems import Refused
+from pc2dae.web.schemas import Mapping, SuiteChannel, SuiteShown
 
 MOST = 200
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from pc2dae.errors import LogError
+from pc2dae.logs.csv import header_of
 from pc2dae.logs.files import LogFile, head_lines
-from pc2dae.logs.plain import header_of
 from pc2dae.logs.reader import Head
 from pc2dae.logs.table import cut, delimiter_of
 

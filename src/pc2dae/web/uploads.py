@@ -15,8 +15,8 @@ from python_multipart.exceptions import MultipartParseError
 from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.requests import ClientDisconnect, Request
 
-from pc2dae.web.models import Sent
 from pc2dae.web.problems import Refused
+from pc2dae.web.schemas import Sent
 from pc2dae.web.settings import Limits
 
 if TYPE_CHECKING:

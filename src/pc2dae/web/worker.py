@@ -21,7 +21,7 @@ def main() -> None:
     out = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)  # whatever a library prints is not a message
     from pc2dae.errors import Pc2daeError
-    from pc2dae.web import work
+    from pc2dae.web import tasks
     from pc2dae.web.limits import confine
 
     line = sys.stdin.buffer.readline()
@@ -35,7 +35,7 @@ def main() -> None:
         _say(out, {"fraction": round(fraction, 4), "message": message})
 
     try:
-        _say(out, {"done": work.KINDS[job.pop("kind")](tell=tell, **job)})
+        _say(out, {"done": tasks.KINDS[job.pop("kind")](tell=tell, **job)})
     except Pc2daeError as error:
         _say(out, {"error": Exception.__str__(error), "hint": error.hint})
     except MemoryError:

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from pc2dae.emit import Array, Estimate, Mask
+from pc2dae.arrays import Floats, Mask
+from pc2dae.denoiser import Estimate
 from pc2dae.flight.schema import observed
 from pc2dae.noise import Noise, sum_variance
 from pc2dae.suite import ENVIRONMENT, Channel, Suite
 
 
-def arrays_of(flight: xr.Dataset, suite: Suite) -> tuple[Array, Array, Mask]:
+def arrays_of(flight: xr.Dataset, suite: Suite) -> tuple[Floats, Floats, Mask]:
     """Values (channel, time), environment (3, time) and validity (channel, time) of a flight."""
     values = np.stack([flight[name].values for name in suite.names]).astype(np.float64)
     valid = np.stack([observed(flight, name) for name in suite.names])
@@ -23,7 +24,7 @@ def arrays_of(flight: xr.Dataset, suite: Suite) -> tuple[Array, Array, Mask]:
     return values, environment.astype(np.float64), valid
 
 
-def blend(estimate: Estimate, values: Array, valid: Mask, *, noise: Array, strength: float) -> Estimate:
+def blend(estimate: Estimate, values: Floats, valid: Mask, *, noise: Floats, strength: float) -> Estimate:
     """strength · estimate + (1 − strength) · raw where something was observed; noise [of raw] is (channel, 1)."""
     if strength == 1.0:
         return estimate
@@ -61,7 +62,11 @@ def with_estimate(
 
 
 def _variables(
-    flight: xr.Dataset, channel: Channel, value: Array, unbounded: Array, spread: tuple[Array, float | None] | None
+    flight: xr.Dataset,
+    channel: Channel,
+    value: Floats,
+    unbounded: Floats,
+    spread: tuple[Floats, float | None] | None,
 ) -> dict[str, Any]:
     """The variables of a denoised channel; `spread` is its uncertainty and how long errors hold together [s]."""
     name = channel.name
@@ -85,7 +90,7 @@ def _variables(
     return new
 
 
-def _correlation_s(held: float, sigma: Array, rate_hz: float) -> float:
+def _correlation_s(held: float, sigma: Floats, rate_hz: float) -> float:
     """How long errors hold together [s]: τ = v / σ̂², with v what a raw sample adds to the variance of a long sum.
 
     A smoother that keeps means keeps the errors of long sums: an average of N samples of white noise has 1/N of their

@@ -7,15 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.floating[Any]]
-Mask = NDArray[np.bool_]
+from pc2dae.arrays import Array, Array32, Floats, Mask
 
 SIGMA_MAX = 0.1  # in units of the channel's scale: the paper's larger injection
 ALPHA = 0.7  # recorruption: the input gets √(1 + 0.7²) = 1.22 times the noise, its target √(1 + 0.7⁻²) = 1.74 times
 BLIND_SHARE = 0.04  # share of samples asked for per window: few enough that their neighbours stay visible
 
 
-def inject(values: Array, scale: Array, rng: np.random.Generator) -> NDArray[np.float32]:
+def inject(values: Floats, scale: Floats, rng: np.random.Generator) -> Array32:
     """Windows (window, channel, time) plus white noise of σ·scale, σ ~ U(0, 0.1) drawn once per window."""
     sigma = rng.uniform(0.0, SIGMA_MAX, size=(len(values), 1, 1)) * np.asarray(scale)[:, None]
     noise = rng.standard_normal(values.shape, dtype=np.float32)
@@ -23,8 +22,8 @@ def inject(values: Array, scale: Array, rng: np.random.Generator) -> NDArray[np.
 
 
 def recorrupt(
-    values: Array, valid: Mask, sigma: Array, lag1: Array, rng: np.random.Generator
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    values: Floats, valid: Mask, sigma: Floats, lag1: Floats, rng: np.random.Generator
+) -> tuple[Array, Array]:
     """A noisier input and an even noisier target made from one noisy record, their noises independent of each other.
 
         input = y + α n,   target = y − n / α,   n with the σ and the lag-1 correlation of the noise in y
@@ -40,7 +39,7 @@ def recorrupt(
     return values + ALPHA * noise, values - noise / ALPHA
 
 
-def correlated_noise(valid: Mask, lag1: Array, rng: np.random.Generator) -> NDArray[np.float64]:
+def correlated_noise(valid: Mask, lag1: Floats, rng: np.random.Generator) -> Array:
     """Normal noise of unit variance whose correlation between successive valid samples is `lag1`, (…, channel).
 
     A moving average of two samples up to |lag1| = 0.5, which is as far as it goes; beyond, autoregressive. An invalid

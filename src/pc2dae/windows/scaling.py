@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.floating[Any]]
-Mask = NDArray[np.bool_]
+from pc2dae.arrays import Floats, Mask
 
 PERCENTILE = 99.5  # high enough to hold the plumes, low enough that one spike does not set the scale
 
@@ -36,7 +33,7 @@ class Scaler:
 
 
 def fit_scaler(
-    values: Sequence[Array], valid: Sequence[Mask], environment: Sequence[Array], *, bound: Sequence[float]
+    values: Sequence[Floats], valid: Sequence[Mask], environment: Sequence[Floats], *, bound: Sequence[float]
 ) -> Scaler:
     """The scaler of training records: each (channel, time), with (3, time) environment.
 

@@ -11,24 +11,22 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from pc2dae.arrays import Array32, Mask
 from pc2dae.errors import FlightError
 from pc2dae.flight.schema import observed
 from pc2dae.suite import ENVIRONMENT, Suite
 
 WINDOW = 128  # samples, the paper's; also the guard gap between what trains and what judges
 
-Array = NDArray[np.float32]
-Mask = NDArray[np.bool_]
-
 
 @dataclass(frozen=True)
 class Record:
     """One flight's arrays in physical units, channels in the order of the suite."""
 
-    values: Array  # (channel, time)
+    values: Array32  # (channel, time)
     valid: Mask  # (channel, time)
-    environment: Array  # (3, time)
-    target: Array | None = None  # (channel, time): simulated truth, where a flight has one
+    environment: Array32  # (3, time)
+    target: Array32 | None = None  # (channel, time): simulated truth, where a flight has one
 
     def __len__(self) -> int:
         return int(self.values.shape[1])
@@ -47,10 +45,10 @@ class Segment:
 class Crops:
     """Windows of records: (window, row, time); where a window reaches beyond its segment nothing is valid."""
 
-    values: Array
+    values: Array32
     valid: Mask
-    environment: Array
-    target: Array  # the record's target, or its values where it has none
+    environment: Array32
+    target: Array32  # the record's target, or its values where it has none
 
 
 def record_of(flight: xr.Dataset, suite: Suite, *, truth: xr.Dataset | None = None) -> Record:

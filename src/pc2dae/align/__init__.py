@@ -1,0 +1,1 @@
+"""Streams of many instruments put on one clock and one grid."""

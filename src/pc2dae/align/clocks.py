@@ -1,0 +1,253 @@
+"""Many clocks to one: offsets from what two instruments both feel (position, pressure, humidity, temperature).
+
+Never from plume signals: their delay is the sensor's response. A slow thermometer is late too, so where a lag explains
+the two records better than a shift alone, the shift is the sensor's and not the clock's, and no offset is claimed.
+A pressure inside an instrument is late by less than a second: `flight.inside` takes that off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.ndimage import gaussian_filter1d
+from scipy.optimize import minimize_scalar
+
+from pc2dae.align.pressure_lag import FINE_S, INSIDE, clock_part, lagged, slow_basis
+from pc2dae.arrays import Array
+from pc2dae.flight.stream import Stream
+
+STEP_S = 0.25  # grid on which the two records are compared
+SMOOTH_S = 1.5  # both are smoothed alike: the noise of neither moves the best shift
+REACH_S = 60.0  # largest offset searched
+MIN_S = 120.0  # least time in common
+WORST_SIGMA_S = 0.25  # an offset is known if its standard error is below
+LEAST_GAIN = 60.0  # in units of the residual variance: what agreement must explain, over none
+LEAST_LEAD = 40.0  # … and over any shift 4 s or more away
+LAG_GAIN = 12.0  # … and from here on a lag explains more than the shift alone
+LONG_RECORD_S = 3 * 3600.0  # from here on a drift is worth looking for
+LAGS_S = (2.0, 5.0, 12.0, 30.0, 80.0)
+
+# In the order of trust; whether a sensor may lag by more than the second that does not matter.
+QUANTITIES: dict[str, tuple[tuple[str, ...], bool]] = {
+    "latitude": (("latitude",), False),
+    "longitude": (("longitude",), False),
+    "pressure": (("baro_pressure", "pressure", "internal_pressure", "cell_pressure"), False),
+    "humidity": (("humidity", "sample_humidity"), True),
+    "temperature": (("temperature", "sample_temperature"), True),
+}
+
+
+@dataclass(frozen=True)
+class ClockFit:
+    """How far a clock is ahead: stamp = true + offset_s + drift_ppm·1e-6·(time since its first stamp)."""
+
+    key: str
+    found: bool
+    offset_s: float = 0.0
+    sigma_s: float = float("nan")
+    drift_ppm: float = 0.0
+    by: str = ""  # what it was found from, or why not
+
+    def corrected(self, stream: Stream) -> Stream:
+        """The stream on the reference's clock."""
+        if not self.found or (self.offset_s == 0.0 and self.drift_ppm == 0.0):
+            return stream
+        since = (stream.time - stream.time.min()).astype(np.int64) / 1e9
+        late = self.offset_s + 1e-6 * self.drift_ppm * since - cut_s(stream)
+        return replace(stream, time=stream.time - np.rint(late * 1e9).astype(np.int64).astype("timedelta64[ns]"))
+
+
+def cut_s(stream: Stream) -> float:
+    """What a logger that cuts its stamps to whole seconds leaves out on average: half a second, else nothing."""
+    return 0.5 if not np.any(stream.time.astype(np.int64) % 1_000_000_000) else 0.0
+
+
+def find_clocks(streams: Sequence[Stream]) -> list[ClockFit]:
+    """Each stream's clock, in the order given, against GPS time if a stream has it, else against the best connected."""
+    fits: dict[str, ClockFit] = {}
+    settled: list[Stream] = []
+    for stream in streams:
+        if stream.clock == "gps":
+            fits[stream.key] = ClockFit(stream.key, True, 0.0, 0.0, by="GPS time")
+            settled.append(stream)
+    if len(streams) == 1 and not settled:
+        return [ClockFit(streams[0].key, True, 0.0, by="itself")]
+    if not settled:
+        first = max(streams, key=lambda s: (sum(_column(s, q) is not None for q in QUANTITIES), len(s.time)))
+        fits[first.key] = ClockFit(first.key, True, 0.0, 0.0, by="reference")
+        settled.append(first)
+    for quantity in QUANTITIES:
+        for stream in streams:
+            if stream.key in fits and fits[stream.key].found:
+                continue
+            for reference in list(settled):
+                fit = compare(reference, stream, quantity)
+                if fit is None:
+                    continue
+                if fit.found or stream.key not in fits:
+                    fits[stream.key] = fit
+                if fit.found:
+                    settled.append(fit.corrected(stream))
+                    break
+    none = "shares nothing with another instrument"
+    return [fits.get(stream.key, ClockFit(stream.key, False, by=none)) for stream in streams]
+
+
+def compare(reference: Stream, stream: Stream, quantity: str) -> ClockFit | None:
+    """The stream's clock against the reference's by one quantity; None where they do not share it."""
+    ours, theirs = _column(reference, quantity), _column(stream, quantity)
+    if ours is None or theirs is None:
+        return None
+    origin = min(reference.time.min(), stream.time.min())
+    x = _fresh(reference, ours, origin)
+    y = _fresh(stream, theirs, origin)
+    by = f"{quantity} of {reference.key}"
+    pair = _pair(*x, *y)
+    if pair is None:
+        return ClockFit(stream.key, False, by=f"too little {quantity} in common with {reference.key}")
+    may_lag = QUANTITIES[quantity][1]
+    if pair.span_s > LONG_RECORD_S and not may_lag:
+        line = _drifting(pair, float((stream.time.min() - origin).astype(np.int64)) / 1e9)
+        if line is not None:
+            return ClockFit(stream.key, True, *line, by=by)
+    found = pair.shift(may_lag=may_lag)
+    if isinstance(found, str):
+        return ClockFit(stream.key, False, by=f"{by}: {found}")
+    offset, sigma = found
+    if sigma > WORST_SIGMA_S:
+        return ClockFit(stream.key, False, sigma_s=sigma, by=f"{by}: known only to ±{sigma:.1f} s")
+    spread = 0.0
+    if theirs in INSIDE and ours not in INSIDE and np.median(np.diff(x[0])) <= FINE_S:
+        offset, spread = clock_part(*x, *y, offset)
+    claimed = offset if abs(offset) > 3 * sigma else 0.0
+    return ClockFit(stream.key, True, claimed, float(np.hypot(sigma, spread)), by=by)
+
+
+def _column(stream: Stream, quantity: str) -> str | None:
+    names = QUANTITIES[quantity][0]
+    return next((n for n in names if n in stream.columns and np.isfinite(stream.columns[n]).any()), None)
+
+
+def _fresh(stream: Stream, name: str, origin: np.datetime64) -> tuple[Array, Array]:
+    """Seconds since `origin` and values, in order of time, without repeats of the whole record."""
+    repeats = np.ones(len(stream.time), dtype=bool)
+    for values in stream.columns.values():
+        repeats[1:] &= (values[1:] == values[:-1]) | (np.isnan(values[1:]) & np.isnan(values[:-1]))
+    repeats[:1] = False
+    good = ~repeats & np.isfinite(stream.columns[name])
+    seconds = (stream.time[good] - origin).astype(np.int64) / 1e9 + cut_s(stream)
+    order = np.argsort(seconds, kind="stable")
+    return seconds[order], stream.columns[name][good][order]
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """Two records of one quantity, smoothed alike, ready to be shifted against each other."""
+
+    grid: Array
+    x: Array  # the reference on the grid
+    at: Array  # times at which y is compared
+    y: Array  # without its slow part
+    trend: Array  # orthonormal slow functions at those times
+
+    @property
+    def span_s(self) -> float:
+        return float(self.at[-1] - self.at[0])
+
+    def explained(self, shift_s: float) -> float:
+        """Sum of squares of y that the reference, shifted, explains with a positive factor."""
+        seen = np.interp(self.at - shift_s, self.grid, self.x)
+        seen = seen - self.trend @ (self.trend.T @ seen)
+        power, product = float(seen @ seen), float(seen @ self.y)
+        return product * product / power if power > 0 and product > 0 else 0.0
+
+    def shift(self, *, may_lag: bool) -> tuple[float, float] | str:
+        """Best shift and its standard error [s], or why there is none."""
+        shifts = np.arange(-REACH_S, REACH_S + 0.1, 1.0)
+        scores = np.array([self.explained(s) for s in shifts])
+        top = int(np.argmax(scores))
+        if top in (0, len(shifts) - 1):
+            return "no agreement"
+        best = _peak(self.explained, float(shifts[top]))
+        total = float(self.y @ self.y)
+        explained = self.explained(best)
+        # Two neighbours on `at` share some of the smoothing, and slow errors hang together: fewer data than points.
+        variance = (
+            max(total - explained, 1e-12 * total) / max(len(self.y) - self.trend.shape[1] - 2, 1) * self._ties(best)
+        )
+        far = scores[np.abs(shifts - best) >= 4.0]
+        if explained < LEAST_GAIN * variance or explained - far.max() < LEAST_LEAD * variance:
+            return "no agreement"
+        if may_lag:
+            lag = max(self._lagged_gain(best, tau) for tau in LAGS_S)
+            if lag - explained > LAG_GAIN * variance:
+                return "the sensors respond at different speeds"
+        width = 0.5
+        curvature = (2 * explained - self.explained(best - width) - self.explained(best + width)) / width**2
+        if curvature <= 0:
+            return "no agreement"
+        return best, float(np.sqrt(2 * variance / curvature))
+
+    def _lagged_gain(self, shift_s: float, tau_s: float) -> float:
+        """The most that either record, slowed by a first-order lag, explains near the shift."""
+        gains = []
+        for x, way in ((lagged(self.x, tau_s, STEP_S), 1.0), (self.x + tau_s * np.gradient(self.x, STEP_S), -1.0)):
+            other = replace(self, x=np.asarray(x))
+            gains.append(other.explained(_peak(other.explained, shift_s - way * tau_s, 2.0 + tau_s)))
+        return max(gains)
+
+    def _ties(self, shift_s: float) -> float:
+        """How many points count as one, from the residual's correlation with its neighbour: (1 + ρ)/(1 − ρ)."""
+        seen = np.interp(self.at - shift_s, self.grid, self.x)
+        seen = seen - self.trend @ (self.trend.T @ seen)
+        power = float(seen @ seen)
+        r = self.y - seen * (float(seen @ self.y) / power if power > 0 else 0.0)
+        rho = float(np.clip(r[1:] @ r[:-1] / max(float(r @ r), 1e-300), 0.0, 0.95))
+        return (1 + rho) / (1 - rho)
+
+
+def _pair(tx: Array, x: Array, ty: Array, y: Array) -> _Pair | None:
+    if min(len(tx), len(ty)) < 2:
+        return None
+    begin, end = max(tx[0], ty[0]) + 3 * SMOOTH_S, min(tx[-1], ty[-1]) - 3 * SMOOTH_S
+    step = max(2 * SMOOTH_S, float(np.median(np.diff(ty))), float(np.median(np.diff(tx))))
+    if end - begin < max(MIN_S, 40 * step) or (end - begin) / STEP_S > 20_000_000:
+        return None
+    grid = np.arange(begin - REACH_S - 10, end + REACH_S + 10, STEP_S)
+    smooth = [
+        gaussian_filter1d(np.interp(grid, t, v), SMOOTH_S / STEP_S, mode="nearest") for t, v in ((tx, x), (ty, y))
+    ]
+    at = np.arange(begin, end, step)
+    trend = slow_basis(at)
+    seen = np.interp(at, grid, smooth[1])
+    seen = seen - trend @ (trend.T @ seen)
+    return _Pair(grid, smooth[0], at, seen, trend) if float(seen @ seen) > 0 else None
+
+
+def _peak(score: Callable[[float], float], near: float, reach: float = 1.5) -> float:
+    result = minimize_scalar(lambda s: -score(float(s)), bounds=(near - reach, near + reach), method="bounded")
+    return float(result.x)
+
+
+def _drifting(pair: _Pair, begin_s: float) -> tuple[float, float, float] | None:
+    """Offset at `begin_s`, its standard error [s] and drift [ppm] by the shifts of pieces; None if no clear drift."""
+    when, shifts = [], []
+    for piece in np.array_split(np.arange(len(pair.at)), 12):
+        at = pair.at[piece]
+        trend = slow_basis(at)
+        y = pair.y[piece] - trend @ (trend.T @ pair.y[piece])
+        found = replace(pair, at=at, y=y, trend=trend).shift(may_lag=False)
+        if not isinstance(found, str) and found[1] < 1.0:
+            when.append(float(at.mean()) - begin_s)
+            shifts.append(found[0])
+    if len(when) < 6:
+        return None
+    (slope, start), unscaled = np.polyfit(when, shifts, 1, cov="unscaled")
+    residual = np.asarray(shifts) - slope * np.asarray(when) - start
+    variance = float(residual @ residual) / (len(when) - 2)
+    errors = np.sqrt(np.diag(unscaled) * variance)
+    if abs(slope) < 4 * errors[0] or errors[1] > WORST_SIGMA_S * 2 or variance > 1.0:
+        return None
+    return float(start), float(errors[1]), float(slope) * 1e6

@@ -1,0 +1,259 @@
+"""Many streams, one regular grid in UTC: samples within a cell are averaged and counted, nothing is invented.
+
+A plain CSV keeps its rows: the flight then has a dimension `row` with `row_time` (UTC stamp of each row of the file),
+`row_index` (its cell on the grid; rows may share one) and, where stamps were not plain UTC, `row_stamp` (text).
+`flight[name][flight.row_index]` gives a value for exactly every row of the file, in the file's order.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from pc2dae.align.clock_steps import undo_step_back
+from pc2dae.arrays import Array, Index, Mask
+from pc2dae.errors import FlightError
+from pc2dae.flight.cells import MAX_NUMBERS, cell_means, grid_of, without_sentinels
+from pc2dae.flight.schema import INTERPOLATED, STALE, new_flight
+from pc2dae.flight.stream import Stream
+from pc2dae.flight.unit_checks import check_units, checked_position, mended
+from pc2dae.suite import ENVIRONMENT, MOTION, Suite
+
+FILL_S = 3.0  # gaps up to here may be bridged, and are flagged
+_ELECTRICAL = frozenset({"V", "mV", "A", "nA"})  # what a gas channel is computed from later
+
+
+@dataclass(frozen=True)
+class Placed:
+    """Where a stream's rows lie on the grid, for the table people see."""
+
+    key: str
+    cells: Index  # of each row; −1: outside the flight
+    rate_hz: float
+    gaps: int  # stretches without a row, longer than what may be bridged
+    longest_gap_s: float
+    repairs: tuple[str, ...]
+
+
+def align(streams: Sequence[Stream], suite: Suite, *, flight_id: str = "flight") -> tuple[xr.Dataset, list[Placed]]:
+    """The flight (level raw) of streams whose clocks agree, and where their rows went.
+
+    Suite variables come from `suite.sources` (from a plain CSV: by name); every other column is kept as
+    `<instrument>[_<unit>]_<column>`, the number of rows per cell as `…_samples`.
+    """
+    ordered = [repair_stamps(stream, suite.rate_hz) for stream in streams]
+    start, count, all_cells = grid_of(ordered, suite.rate_hz)
+    width = sum(len(s.columns) for s in ordered)
+    if count * (width + 2 * len(suite.names)) > MAX_NUMBERS:
+        days = count / suite.rate_hz / 86400
+        first, last = (min(s.time.min() for s in ordered), max(s.time.max() for s in ordered))
+        raise FlightError(
+            f"the records span {days:,.1f} days, {str(first)[:10]} to {str(last)[:10]}, at {suite.rate_hz:g} Hz in"
+            f" {width} columns: too much for one flight",
+            hint="name one flight's folder, take out rows whose clock was not set, or lower the suite's rate_hz",
+        )
+    values: dict[str, Array] = {}
+    flags: dict[str, NDArray[np.int32]] = {}
+    about: dict[str, dict[str, str]] = {}
+    placed = []
+    for stream, cells in zip(ordered, all_cells, strict=True):
+        repairs = list(stream.repairs)
+        if (cells < 0).any():
+            repairs.append(f"{int((cells < 0).sum()):,} rows before or after the record on GPS time left out")
+        is_stale = stale_rows(stream)
+        names = _names(stream, suite)
+        columns, lines = _with_position(stream, names)
+        repairs += lines
+        for column, name in names.items():
+            logged = columns[column]
+            if name in suite.names or stream.units.get(column) in _ELECTRICAL:
+                limits = (suite[name].valid_min, suite[name].valid_max) if name in suite.names else (None, None)
+                logged, lines = without_sentinels(logged, *limits)  # before a mean can hide them
+                repairs += [f"{name}: {line}" for line in lines]
+            mean, has_fresh = cell_means(cells, logged, is_stale, count)
+            if name in suite.names:
+                check_units(suite[name], mean, source=stream.source)
+                stale = np.isfinite(mean) & ~has_fresh
+                if stream.instrument != "csv":
+                    mean, bridged = bridge(mean, round(FILL_S * suite.rate_hz))
+                    flags[name] = (stale * STALE | bridged * INTERPOLATED).astype(np.int32)
+                else:
+                    flags[name] = (stale * STALE).astype(np.int32)
+            elif name in ENVIRONMENT or name in MOTION:
+                mean, repair = mended(name, mean, source=stream.source)
+                repairs += [repair] if repair else []
+            values[name] = mean
+            about[name] = {"instrument": stream.key} | (
+                {} if name in suite.names else {"units": stream.units.get(column, "1")}
+            )
+        if stream.instrument != "csv":
+            prefix = stream.key.replace("/", "_")
+            values[f"{prefix}_samples"] = np.bincount(cells[cells >= 0], minlength=count).astype(np.int16)
+            about[f"{prefix}_samples"] = {"long_name": f"rows of {stream.key} in this cell", "units": "1"}
+        placed.append(_placed(stream, cells, suite.rate_hz, tuple(repairs)))
+    step = np.timedelta64(round(1e9 / suite.rate_hz), "ns")
+    flight = new_flight(
+        start + np.arange(count) * step,
+        values,
+        suite,
+        flags=flags,
+        flight_id=flight_id,
+        history=f"aligned {len(ordered)} records to {suite.rate_hz:g} Hz",
+    )
+    for name, attrs in about.items():
+        kept = flight[name].attrs
+        flight[name].attrs = (
+            {**attrs, **kept, "instrument": attrs["instrument"]} if "instrument" in attrs else {**attrs, **kept}
+        )
+        flight[name].attrs.setdefault("long_name", name.replace("_", " "))
+        if not flight[name].attrs.get("units"):
+            flight[name].attrs["units"] = "1"
+    sheets = {stream.key: stream.calibration for stream in ordered if stream.calibration is not None}
+    flight.attrs["calibration"] = json.dumps(sheets)
+    return _with_rows(flight, streams, placed), placed
+
+
+def _names(stream: Stream, suite: Suite) -> dict[str, str]:
+    """The name in the flight of each column of a stream."""
+    if stream.instrument == "csv":
+        return {column: column for column in stream.columns}
+    prefix = stream.key.replace("/", "_")
+    wanted = {
+        source.partition(".")[2]: name
+        for name, source in suite.sources.items()
+        if source.partition(".")[0] == stream.key
+    }
+    return {column: wanted.get(column, f"{prefix}_{column}") for column in stream.columns}
+
+
+def _with_position(stream: Stream, names: Mapping[str, str]) -> tuple[dict[str, Array], list[str]]:
+    """The columns of a stream, its position checked where it is the flight's, and a line for each repair."""
+    by_name = {name: column for column, name in names.items()}
+    if not {"latitude", "longitude"} <= set(by_name):
+        return stream.columns, []
+    north, east = by_name["latitude"], by_name["longitude"]
+    latitude, longitude, lines = checked_position(stream.columns[north], stream.columns[east], source=stream.source)
+    return stream.columns | {north: latitude, east: longitude}, lines
+
+
+def repair_stamps(stream: Stream, rate_hz: float) -> Stream:
+    """The stream with lost clocks and a clock set back put right."""
+    return undo_step_back(_place_lost_rows(stream, rate_hz), rate_hz)
+
+
+def _place_lost_rows(stream: Stream, rate_hz: float) -> Stream:
+    """Rows whose clock was lost (stamp far off, and out of order or a month away) placed by their neighbours."""
+    seconds = stream.time.astype(np.int64) / 1e9
+    order = np.argsort(seconds, kind="stable")
+    jumps = np.flatnonzero(np.diff(seconds[order]) > 3600.0)
+    if not len(jumps):
+        return stream
+    cluster = np.empty(len(seconds), dtype=np.int64)
+    cluster[order] = np.searchsorted(jumps, np.arange(len(seconds)), side="left")
+    sizes = np.bincount(cluster)
+    home = int(np.argmax(sizes))
+    lost = np.zeros(len(seconds), dtype=bool)
+    for number in range(len(sizes)):
+        rows = np.flatnonzero(cluster == number)
+        if number == home or len(rows) > max(0.01 * len(seconds), 3):
+            continue
+        others = np.flatnonzero(cluster == home)
+        in_order = (rows[-1] < others[0] and number < home) or (rows[0] > others[-1] and number > home)
+        far = abs(np.median(seconds[rows]) - np.median(seconds[others])) > 30 * 86400
+        lost[rows] = not in_order or far
+    if not lost.any():
+        return stream
+    good = np.flatnonzero(~lost)
+    step = float(np.median(np.diff(seconds[good]))) if len(good) > 1 else 1.0 / rate_hz
+    step = step if step > 0 else 1.0 / rate_hz
+    rows = np.flatnonzero(lost)
+    before = good[
+        np.maximum(np.searchsorted(good, rows) - 1, 0)
+    ]  # where there is none: the first, and steps back from it
+    guess = seconds[before] + (rows - before) * step
+    time = stream.time.copy()
+    first = str(time[rows[0]])[:19]
+    time[rows] = np.rint(guess * 1e6).astype(np.int64).astype("datetime64[us]").astype("datetime64[ns]")
+    line = f"{len(rows):,} rows with a lost clock (first: {first}) placed by their neighbours in the file"
+    return replace(stream, time=time, repairs=(*stream.repairs, line))
+
+
+def stale_rows(stream: Stream) -> Mask:
+    """Rows that repeat the one before in every output, of a sensor whose outputs are too fine to do so by chance."""
+    stale = np.zeros(len(stream.time), dtype=bool)
+    if stream.instrument == "csv" or len(stream.time) < 2:
+        return stale
+    fine = [v for v in stream.columns.values() if np.any(np.mod(v[np.isfinite(v)], 1.0) != 0)]
+    if len(fine) < 2:
+        return stale
+    stale[1:] = True
+    for values in stream.columns.values():
+        stale[1:] &= (values[1:] == values[:-1]) | (np.isnan(values[1:]) & np.isnan(values[:-1]))
+    return stale
+
+
+def bridge(values: Array, longest: int) -> tuple[Array, Mask]:
+    """Straight lines over gaps of at most `longest` cells between two values, and where they are."""
+    missing = ~np.isfinite(values)
+    good = np.flatnonzero(~missing)
+    if not missing.any() or not len(good) or longest < 1:
+        return values, np.zeros(len(values), dtype=bool)
+    at = np.arange(len(values))
+    right = np.searchsorted(good, at)
+    inside = missing & (right > 0) & (right < len(good))
+    length = good[np.minimum(right, len(good) - 1)] - good[np.maximum(right - 1, 0)] - 1
+    bridged = inside & (length <= longest)
+    return np.where(bridged, np.interp(at, good, values[good]), values), bridged
+
+
+def _placed(stream: Stream, cells: Index, rate_hz: float, repairs: tuple[str, ...]) -> Placed:
+    steps = np.diff(np.sort(stream.time)).astype(np.int64) / 1e9
+    typical = float(np.median(steps[steps > 0])) if (steps > 0).any() else float("nan")
+    gaps = steps[steps > max(FILL_S, 3 * typical)] if np.isfinite(typical) else steps[:0]
+    backwards = int((np.diff(stream.time) < np.timedelta64(0)).sum())
+    listed = list(repairs)
+    if backwards and backwards < 0.5 * len(steps):
+        listed.append(f"time goes back {backwards:,} times: rows put in order")
+    elif backwards:
+        listed.append("rows run backwards in time: put in order")
+    twice = int((steps == 0).sum())
+    if twice and typical >= 0.5:
+        listed.append(f"{twice:,} rows share their stamp with another: averaged within the cell")
+    return Placed(
+        stream.key,
+        cells,
+        1 / typical if typical else float("nan"),
+        len(gaps),
+        float(gaps.max()) if len(gaps) else 0.0,
+        tuple(listed),
+    )
+
+
+def _with_rows(flight: xr.Dataset, streams: Sequence[Stream], placed: Sequence[Placed]) -> xr.Dataset:
+    """The flight with the rows of the one plain CSV it came from."""
+    if len(streams) != 1 or streams[0].instrument != "csv" or streams[0].notes.get("is_thinned"):
+        return flight
+    stream = streams[0]
+    flight["row_index"] = (
+        "row",
+        placed[0].cells,
+        {"long_name": "cell on the grid of each row of the original file", "units": "1"},
+    )
+    flight["row_time"] = (
+        "row",
+        stream.time.astype("datetime64[ns]"),
+        {"long_name": "time stamp of each row of the original file, UTC"},
+    )
+    stamps = stream.notes.get("stamp")
+    if stamps is not None:
+        flight["row_stamp"] = (
+            "row",
+            np.asarray(stamps, dtype=str).astype(object),
+            {"long_name": "time stamp as the original file has it"},
+        )
+    return flight

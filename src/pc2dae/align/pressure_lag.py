@@ -1,0 +1,96 @@
+"""A pressure felt inside an instrument: how much of its delay is the clock's, how much the sensor's own lag.
+
+Both make the record late; only a lag also rounds its corners, and one flight tells the two apart to no better than one
+or two tenths of a second. So no lag is picked: the clock's part is the mean over all lags, each by how well it fits.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.fft import dct, idct
+from scipy.optimize import minimize_scalar
+from scipy.signal import lfilter
+
+from pc2dae.arrays import Array
+
+INSIDE = ("internal_pressure", "cell_pressure")  # the others are open to the air and follow it at once
+LAGS_S = np.linspace(0.0, 1.0, 11)  # nobody states it; more than the second would be seen. Equally likely beforehand
+FINE_S = 0.5  # a reference sampled more coarsely has round corners itself
+_EDGE_S = 10.0  # left out at both ends, where the smoothing knows one side only
+
+
+def clock_part(tx: Array, x: Array, ty: Array, y: Array, delay_s: float) -> tuple[float, float]:
+    """The clock's part of the delay of y behind x and its standard error [s], the lag being anything in `LAGS_S`.
+
+    Model: y(t) = a + b·(h_τ ∗ p)(t − s) + slow + noise, with h_τ a first-order lag and p the reference without its
+    noise: left in, it would make a long lag look good for averaging it. y stays as sampled, which rounds nothing.
+    """
+    step, quiet = smoothed(tx, x)
+    at_reference = tx[0] + step * np.arange(len(quiet))
+    inside = (ty - delay_s > tx[0] + _EDGE_S) & (ty - delay_s < tx[-1] - _EDGE_S)
+    at = ty[inside]
+    slow = slow_basis(at)
+    seen = y[inside] - slow @ (slow.T @ y[inside])
+
+    def residual(shift_s: float, felt: Array) -> Array:
+        model = np.interp(at - shift_s, at_reference, felt)
+        model = model - slow @ (slow.T @ model)
+        return np.asarray(seen - model * (float(model @ seen) / float(model @ model)))
+
+    squares, shifts = np.empty(len(LAGS_S)), np.empty(len(LAGS_S))
+    ties = 1.0
+    for number, tau in enumerate(LAGS_S):
+        felt = lagged(quiet, float(tau), step)
+
+        def misfit(shift_s: float, felt: Array = felt) -> float:
+            rest = residual(shift_s, felt)
+            return float(rest @ rest)
+
+        middle = delay_s - float(tau)
+        best = minimize_scalar(misfit, bounds=(middle - 0.5, middle + 0.5), method="bounded", options={"xatol": 0.01})
+        shifts[number], squares[number] = float(best.x), float(best.fun)
+        if squares[number] == squares[: number + 1].min():
+            rest = residual(shifts[number], felt)
+            rho = float(np.clip(rest[1:] @ rest[:-1] / max(float(rest @ rest), 1e-300), 0.0, 0.95))
+            ties = (1 + rho) / (1 - rho)  # so many points count as one
+    variance = max(squares.min() * ties / max(len(at) - slow.shape[1] - 3, 1), 1e-300)
+    weights = np.exp((squares.min() - squares) / (2 * variance))
+    weights /= weights.sum()
+    mean = float(weights @ shifts)
+    return mean, float(np.sqrt(weights @ (shifts - mean) ** 2))
+
+
+def smoothed(t: Array, x: Array) -> tuple[float, Array]:
+    """Step [s] and the record at that step without its white noise: a cubic smoothing spline in frequency space.
+
+    G(f) = 1/(1 + (f/f₀)⁴), f₀ by generalised cross-validation: least mean((1 − G)²|X|²)/mean(1 − G)².
+    """
+    step = float(np.median(np.diff(t)))
+    even = np.interp(np.arange(t[0], t[-1], step), t, x)
+    waves = dct(even - even.mean(), norm="ortho")
+    frequency = np.arange(len(waves)) / (2 * len(waves) * step)
+    power = waves**2
+
+    def score(f0: float) -> float:
+        left = 1 - 1 / (1 + (frequency / f0) ** 4)
+        return float((left**2 @ power) / left.sum() ** 2)
+
+    f0 = min((float(f) for f in np.geomspace(0.01, 0.5 / step, 60)), key=score)
+    return step, np.asarray(idct(waves / (1 + (frequency / f0) ** 4), norm="ortho") + even.mean())
+
+
+def lagged(x: Array, tau_s: float, step_s: float) -> Array:
+    """First-order lag τ y′ + y = x, exact for straight lines between samples, so that its mean delay is τ."""
+    if tau_s <= 0:
+        return x
+    a = float(np.exp(-step_s / tau_s))
+    c = tau_s / step_s * (1 - a)
+    return np.asarray(lfilter([1 - c, c - a], [1, -a], x, zi=[c * x[0]])[0])
+
+
+def slow_basis(t: Array) -> Array:
+    """Orthonormal slow functions of time, periods above 300 s: what drifts apart is not compared."""
+    span = max(float(t[-1] - t[0]), 1.0)
+    order = min(max(int(2 * span / 300.0), 1), 60)
+    basis = np.cos(np.pi * (t - t[0])[:, None] / span * np.arange(order + 1))
+    return np.asarray(np.linalg.qr(basis)[0])

@@ -1,0 +1,142 @@
+"""Where an archive keeps what: clean flights, a marker for each that is done, the index, and the lock of a run."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import xarray as xr
+
+from pc2dae.archive.sources import digest
+from pc2dae.archive.zarr import make_store, write_group
+from pc2dae.atomic import write_text
+from pc2dae.errors import FlightError
+from pc2dae.flight.store import write_flight
+
+Record = dict[str, Any]  # what is known about one flight: a line of the index, and more
+DONE, FAILED = "done", "failed"
+
+
+@dataclass(frozen=True)
+class Archive:
+    """A tree of netCDF files, or one Zarr store if its name ends in .zarr; its papers lie in it, beside a store."""
+
+    root: Path
+
+    @property
+    def is_store(self) -> bool:
+        """Whether flights are groups of one Zarr store."""
+        return self.root.suffix == ".zarr"
+
+    @property
+    def papers(self) -> Path:
+        """Index, markers, lock: beside a store, because whatever lies in a store is part of it."""
+        return self.root.with_suffix(".archive") if self.is_store else self.root
+
+    @property
+    def index(self) -> Path:
+        """A row for every flight."""
+        return self.papers / "index.parquet"
+
+    @property
+    def markers(self) -> Path:
+        """A JSON file for every flight, written last."""
+        return self.papers / ".done"
+
+    @property
+    def scratch(self) -> Path:
+        """Groups in the making."""
+        return self.papers / ".making"
+
+    @property
+    def attempts(self) -> Path:
+        """A file for every flight in work, which the time limit writes to."""
+        return self.papers / ".attempts"
+
+    def output(self, name: str) -> Path:
+        """The clean flight's file, or its group's folder."""
+        return self.root / name if self.is_store else self.root / f"{name}.nc"
+
+    def write(self, flight: xr.Dataset, name: str) -> str:
+        """Put a clean flight in its place, whole or not at all; gives back its SHA-256."""
+        if self.is_store:
+            write_group(flight, self.root, name, scratch=self.scratch)
+        else:
+            write_flight(flight, self.output(name))
+        return digest(self.output(name))
+
+    def remove(self, name: str) -> None:
+        """Take a flight out: what it was made from has changed, and cannot be made again."""
+        if self.is_store:
+            shutil.rmtree(self.output(name), ignore_errors=True)
+        else:
+            self.output(name).unlink(missing_ok=True)
+
+    def marker(self, name: str) -> Path:
+        """Where the flight's marker is."""
+        return self.markers / f"{name}.json"
+
+    def mark(self, record: Record) -> None:
+        """Say that a flight is done, or failed; for one that is done this is the last step."""
+        write_text(self.marker(record["flight"]), json.dumps(record, indent=1) + "\n")
+
+    def record(self, name: str) -> Record | None:
+        """What the flight's marker says; None if there is none that can be read."""
+        try:
+            found = json.loads(self.marker(name).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return None
+        return found if isinstance(found, dict) and "status" in found else None
+
+    def records(self) -> Iterator[Record]:
+        """What all markers say, in the order of the flights' names."""
+        found = [p for p in self.markers.rglob("*.json") if not p.name.startswith(".")]  # hidden: not in place yet
+        for name in sorted(str(p.relative_to(self.markers).with_suffix("")) for p in found):
+            record = self.record(name)
+            if record is not None:
+                yield record
+
+    def prepare(self) -> None:
+        """Make the place, and clear away what a killed run left half made."""
+        self.markers.mkdir(parents=True, exist_ok=True)
+        if self.is_store:
+            make_store(self.root)
+        shutil.rmtree(self.scratch, ignore_errors=True)
+        shutil.rmtree(self.attempts, ignore_errors=True)
+        for path in self.leftovers():
+            path.unlink(missing_ok=True)
+
+    def leftovers(self) -> list[Path]:
+        """Temporary files of writers that did not live to put them in place."""
+        hidden = [] if self.is_store else [p for p in self.root.rglob(".*.nc") if p.is_file()]
+        return sorted([*hidden, *self.papers.glob(".index.parquet.*"), *self.markers.rglob(".*.json")])
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """One run at a time; the lock goes with the process, however it ends."""
+        self.papers.mkdir(parents=True, exist_ok=True)
+        handle = os.open(self.papers / ".lock", os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(handle)
+            raise FlightError(f"another run is writing to {self.root}", hint="wait for it, or stop it") from None
+        try:
+            yield
+        finally:
+            os.close(handle)
+
+
+def open_archive(root: Path) -> Archive:
+    """An archive that is there."""
+    archive = Archive(root)
+    if not archive.markers.is_dir():
+        raise FlightError(f"{root} is not an archive", hint="make one with `pc2dae archive denoise SRC DST`")
+    return archive

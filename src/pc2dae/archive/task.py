@@ -1,0 +1,170 @@
+"""The work on one flight, as a worker does it: open, denoise, write, then say so."""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
+
+from pc2dae.archive.index_row import row_of
+from pc2dae.archive.layout import DONE, FAILED, Archive, Record
+from pc2dae.archive.sources import Source, digest, open_source, stamp
+from pc2dae.denoiser import Denoiser
+from pc2dae.errors import ModelError, Pc2daeError
+from pc2dae.pipeline import denoise
+from pc2dae.registry import SHIPPED, load_model
+from pc2dae.suite import Suite, parse_suite
+
+_EPOCH = "SOURCE_DATE_EPOCH"
+
+
+@dataclass(frozen=True)
+class Order:
+    """Everything that decides what comes out of a flight, beside the flight."""
+
+    model: str = "adaptive"
+    model_sha256: str = ""  # of the weights as the client has them
+    suite: str | None = None  # JSON
+    zone: str | None = None
+
+    @property
+    def key(self) -> str:
+        """A short word for the order: another one means that flights are done again."""
+        decides = self.model_sha256 if self.model_sha256 not in ("", "none") else self.model
+        return sha256(repr((decides, self.suite, self.zone)).encode()).hexdigest()[:16]
+
+
+def order_of(model: str | Path, *, suite: Suite | None = None, zone: str | None = None) -> Order:
+    """The order for a model that can be loaded."""
+    name = str(model)
+    denoiser = _model(name)
+    if name not in SHIPPED and Path(name).exists():
+        name = str(Path(name).resolve())  # workers may stand in another folder
+    text = None if suite is None else suite.model_dump_json(exclude_defaults=True)
+    return Order(name, _sha256(denoiser), text, zone)
+
+
+def is_done(source: Source, order: Order, archive: Archive) -> bool:
+    """Whether the flight is done as ordered and, by its files' names, sizes and times, has not changed since."""
+    record = archive.record(source.name)
+    return (
+        record is not None
+        and record["status"] == DONE
+        and record["order"] == order.key
+        and record["stamp"] == stamp(source)
+        and archive.output(source.name).exists()
+    )
+
+
+def denoise_one(source: Source, order: Order, archive: Archive, epoch: str | None = None) -> Record:
+    """One flight from its files to its marker; whatever goes wrong with it becomes its record's one line.
+
+    `epoch` is the client's SOURCE_DATE_EPOCH.
+    """
+    begun = time.perf_counter()
+    record: Record = {"flight": source.name, "source": str(source.place), "order": order.key}
+    try:
+        record |= {"stamp": stamp(source), "source_sha256": digest(source.place)}
+        before = archive.record(source.name)
+        if before is not None and _is_same(before, record, archive):
+            record = before | {"stamp": record["stamp"], "source": record["source"]}
+            if record == before:  # marked by a worker that died before it could say so
+                return record
+        else:
+            with _dated(epoch):
+                record |= _made(source, order, archive, record)
+            record["seconds"] = round(time.perf_counter() - begun, 3)
+    except Exception as error:  # noqa: BLE001 (a flight must not stop the run, whatever is wrong with it)
+        record = failed(source, order, line_of(error), seconds=time.perf_counter() - begun)
+        archive.remove(source.name)
+    archive.mark(record)
+    return record
+
+
+def denoise_within(limit_s: float, source: Source, order: Order, archive: Archive, epoch: str | None = None) -> Record:
+    """`denoise_one`, but after `limit_s` seconds this process ends: nothing else stops code that is stuck in C.
+
+    The cluster then gives the flight to another worker, which sees what the limit has written and marks it as failed.
+    """
+    attempt = archive.attempts / f"{source.name}.txt"
+    if attempt.exists() and attempt.stat().st_size:
+        line = f"not done after {limit_s / 60:g} min; look at the flight, or allow more with --limit-min"
+        record = failed(source, order, line, seconds=limit_s)
+        archive.remove(source.name)
+        archive.mark(record)
+        return record
+    attempt.parent.mkdir(parents=True, exist_ok=True)
+    with attempt.open("w") as file:
+        faulthandler.dump_traceback_later(limit_s, exit=True, file=file)
+        try:
+            return denoise_one(source, order, archive, epoch)
+        finally:
+            faulthandler.cancel_dump_traceback_later()
+            attempt.unlink()
+
+
+def failed(source: Source, order: Order, line: str, *, seconds: float = 0.0) -> Record:
+    """The record of a flight that could not be done."""
+    return {"flight": source.name, "source": str(source.place), "order": order.key, "stamp": "", "status": FAILED,
+            "error": line, "seconds": round(seconds, 3)}  # fmt: skip
+
+
+def line_of(error: BaseException) -> str:
+    """An error as one line."""
+    if isinstance(error, Pc2daeError):
+        text = str(error)
+    elif isinstance(error, MemoryError):
+        text = "not enough memory; give each worker more with --memory"
+    elif isinstance(error, OSError) and error.filename and error.strerror:
+        text = f"{error.filename}: {error.strerror}"
+    else:
+        text = f"{type(error).__name__}: {error}"
+    return " ".join(text.split())[:300]
+
+
+def _is_same(before: Record, now: Record, archive: Archive) -> bool:
+    """Whether what is there came from the same bytes by the same order: then only the files' times have changed."""
+    is_made = before["status"] == DONE and archive.output(now["flight"]).exists()
+    return is_made and all(before.get(key) == now[key] for key in ("source_sha256", "order"))
+
+
+def _made(source: Source, order: Order, archive: Archive, record: Record) -> Record:
+    suite = None if order.suite is None else parse_suite(order.suite, where="the suite")
+    denoiser = _model(order.model)
+    if _sha256(denoiser) != order.model_sha256:
+        raise ModelError(f"this worker has another '{order.model}' than the client", hint="install one version on all")
+    archive.marker(source.name).unlink(missing_ok=True)  # what stands there now is about to go
+    clean = denoise(open_source(source, suite=suite, zone=order.zone), model=denoiser)
+    clean.attrs |= {"pc2dae_source": source.name, "pc2dae_source_sha256": record["source_sha256"]}
+    row = row_of(clean)
+    return row | {"output_sha256": archive.write(clean, source.name), "status": DONE, "error": None}
+
+
+@lru_cache(maxsize=1)
+def _model(name: str) -> Denoiser:
+    return load_model(name)
+
+
+def _sha256(denoiser: Denoiser) -> str:
+    return getattr(denoiser, "sha256", "") or "none"
+
+
+@contextmanager
+def _dated(epoch: str | None) -> Iterator[None]:
+    """Time stamps in attributes as the client wants them."""
+    before = os.environ.get(_EPOCH)
+    if epoch is not None:
+        os.environ[_EPOCH] = epoch
+    try:
+        yield
+    finally:
+        if epoch is not None and before is None:
+            del os.environ[_EPOCH]
+        elif before is not None:
+            os.environ[_EPOCH] = before

@@ -1,0 +1,13 @@
+"""The array types that annotations name."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Array32 = NDArray[np.float32]
+Floats = NDArray[np.floating[Any]]
+Mask = NDArray[np.bool_]
+Bits = NDArray[np.int32]  # QC flags
+Index = NDArray[np.int64]

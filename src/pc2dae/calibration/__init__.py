@@ -1,0 +1,22 @@
+"""What sensor physics says."""
+
+from pc2dae.calibration.compensate import compensate, without_sheet
+from pc2dae.calibration.electrochemical import (
+    cell_uncertainty,
+    coefficients,
+    compensate_cell,
+    outside_table,
+    paper_form,
+    temperature_factor,
+)
+
+__all__ = [
+    "cell_uncertainty",
+    "coefficients",
+    "compensate",
+    "compensate_cell",
+    "outside_table",
+    "paper_form",
+    "temperature_factor",
+    "without_sheet",
+]

@@ -1,0 +1,89 @@
+"""Filter photometers: attenuation to black carbon, loading from two spots, brown carbon.
+
+Light through a filter falls as smoke gathers on it: ATN = −100·ln(I/I0). On a loaded filter each particle counts for
+less; two spots that darken at different rates tell how much (Drinovec et al. 2015, doi:10.5194/amt-8-1965-2015).
+Averaging until the filter has darkened enough (ONA) is a denoiser: see `filters.ona`.
+"""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike
+from scipy.optimize import minimize_scalar
+
+from pc2dae.arrays import Array
+from pc2dae.flight.schema import add_history, check_flight
+
+# AethLabs MA series: mass attenuation cross-section [m2 g-1] by wavelength [nm]; 3-mm spots, scattering factor 1.3.
+MASS_ATTENUATION = {375.0: 24.069, 470.0: 19.070, 528.0: 17.028, 625.0: 14.091, 880.0: 10.120}
+_SPOT_M2 = np.pi * 0.0015**2
+_C_REF = 1.3
+_LOADED = 3.0  # attenuation from which two spots tell enough
+_NEW_SPOT = 1.0  # a fall in attenuation that noise never makes: the tape moved
+
+
+def black_carbon(attenuation: ArrayLike, flow_ml_min: ArrayLike, *, wavelength_nm: float, step_s: float = 1.0) -> Array:
+    """BC [ng m-3] from attenuation: BC = A·ΔATN / (100·σ·C·F·Δt); none for the first sample of a spot.
+
+    attenuation: of one spot; flow_ml_min: through it [mL min-1]; wavelength_nm: one of the MA series' five [nm].
+    """
+    atn = np.asarray(attenuation, dtype=np.float64)
+    rise = np.diff(atn, prepend=np.nan)
+    rise[rise < -_NEW_SPOT] = np.nan
+    flow = np.asarray(flow_ml_min, dtype=np.float64) * 1e-6 / 60.0  # m3 s-1
+    carbon: Array = _SPOT_M2 * rise / (100.0 * MASS_ATTENUATION[wavelength_nm] * _C_REF * flow * step_s) * 1e9
+    return carbon
+
+
+def loading_factor(attenuation_1: ArrayLike, attenuation_2: ArrayLike, flow_1: ArrayLike, flow_2: ArrayLike) -> float:
+    """The loading factor k [1] of a filter from its two spots, by ln(1 − k·ATN1) / ln(1 − k·ATN2) = F1 / F2.
+
+    NaN unless spot 1 has darkened beyond 3 somewhere. Flows in any one unit.
+    """
+    atn = np.array([attenuation_1, attenuation_2], dtype=np.float64)
+    flow = np.array([flow_1, flow_2], dtype=np.float64)
+    use = np.isfinite(atn).all(axis=0) & np.isfinite(flow).all(axis=0) & (atn[0] > _LOADED) & (atn[1] > 0)
+    if use.sum() < 10:
+        return np.nan
+    a1, a2 = atn[:, use]
+    ratio = float(np.median(flow[0, use] / flow[1, use]))
+    limit = 0.9 / float(max(a1.max(), a2.max()))
+
+    def misfit(k: float) -> float:
+        if abs(k) < 1e-9:
+            return float(np.sum((a1 - ratio * a2) ** 2))
+        return float(np.sum(((np.log1p(-k * a1) - ratio * np.log1p(-k * a2)) / k) ** 2))
+
+    return float(minimize_scalar(misfit, bounds=(-0.01, min(0.05, limit)), method="bounded").x)
+
+
+def unloaded(carbon: ArrayLike, attenuation: ArrayLike, k: float) -> Array:
+    """BC as a clean filter would have read it: BC / (1 − k·ATN); valid while k·ATN < 0.9."""
+    share = k * np.asarray(attenuation, dtype=np.float64)
+    return np.asarray(carbon, dtype=np.float64) / np.where(share < 0.9, 1.0 - share, np.nan)
+
+
+def correct_loading(flight: xr.Dataset) -> xr.Dataset:
+    """A flight whose dual-spot channels are as on a clean filter; each lamp's k is in the channel's attributes.
+
+    Not part of `compensate`: the paper's channels are the two spots as the instrument gives them.
+    """
+    suite = check_flight(flight)
+    done = flight.copy()
+    found: dict[str, float] = {}
+    for name in suite.names:
+        instrument, _, column = suite.sources.get(name, "").partition(".")
+        lamp, _, spot = column.partition("_bc")
+        prefix = instrument.replace("/", "_")
+        needed = [f"{prefix}_{lamp}_atn1", f"{prefix}_{lamp}_atn2", f"{prefix}_flow1", f"{prefix}_flow2"]
+        if spot not in ("1", "2") or not set(needed) <= set(map(str, flight.variables)):
+            continue
+        k = loading_factor(*(flight[variable].values for variable in needed))
+        if np.isfinite(k):
+            values = unloaded(flight[name].values, flight[f"{prefix}_{lamp}_atn{spot}"].values, k)
+            done[name] = ("time", values, dict(flight[name].attrs) | {"loading_k": k})
+            found[lamp] = round(k, 5)
+    return add_history(done, f"loading of the filter corrected, k = {json.dumps(found)}")

@@ -1,0 +1,130 @@
+"""The compensation stage: millivolts become concentrations by the factory sheets, differences are taken."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from pc2dae.arrays import Array
+from pc2dae.calibration.electrochemical import (
+    RECOMMENDED,
+    cell_uncertainty,
+    compensate_cell,
+    outside_table,
+)
+from pc2dae.errors import SuiteError
+from pc2dae.flight.schema import MISSING, NOT_MEASURED, THERMAL_TRANSIENT, add_history, check_flight
+from pc2dae.suite import Suite
+
+Variables = dict[str, xr.Variable]  # a flight's, by name: cheap to change one by one, as a dataset is not
+
+_CELL = {"o3": "OX"}  # ozone is read by a cell named after both its gases; every other cell has its gas's name
+
+
+def compensate(flight: xr.Dataset) -> xr.Dataset:
+    """A flight whose electrochemical channels come from WE, AE and temperature, and whose differences are taken.
+
+    A board without a sheet keeps its millivolts and its channels stay missing; the history says so.
+    """
+    suite = check_flight(flight)
+    done: Variables = {str(name): variable for name, variable in flight.variables.items()}
+    sheets: dict[str, Any] = json.loads(flight.attrs.get("calibration", "{}"))
+    computed, left = [], []
+    # Ozone last: it needs the NO2 of its board.
+    for name in sorted(_electrochemical(suite, flight), key=lambda n: suite.sources[n].endswith(".o3")):
+        board, _, gas = suite.sources[name].partition(".")
+        if board not in sheets:
+            left.append(name)
+            continue
+        _compute(done, suite, name, _cell_sheet(sheets[board], gas, board))
+        computed.append(name)
+    for channel in suite.channels:
+        if channel.difference_of is not None and not np.isfinite(flight[channel.name].values).any():
+            first, second = channel.difference_of
+            bits = (done[f"qc_{first}"].values | done[f"qc_{second}"].values) & np.int32(NOT_MEASURED)
+            _put(done, channel.name, done[first].values - done[second].values, bits)
+            computed.append(channel.name)
+    line = f"compensated: {', '.join(computed) if computed else 'nothing to do'}"
+    if left:
+        line += f"; no calibration sheet, left missing: {', '.join(left)}"
+    new = {name: variable for name, variable in done.items() if variable is not flight.variables.get(name)}
+    return add_history(flight.assign(new), line, level="compensated")
+
+
+def without_sheet(flight: xr.Dataset) -> list[str]:
+    """Channels that stay missing because their board came without a calibration sheet."""
+    suite = check_flight(flight)
+    sheets = json.loads(flight.attrs.get("calibration", "{}"))
+    return [n for n in _electrochemical(suite, flight) if suite.sources[n].partition(".")[0] not in sheets]
+
+
+def _electrochemical(suite: Suite, flight: xr.Dataset) -> list[str]:
+    names = []
+    for name in suite.names:
+        board, _, gas = suite.sources.get(name, "").partition(".")
+        if f"{board.replace('/', '_')}_{gas}_we" in flight:
+            names.append(name)
+    return names
+
+
+def _compute(done: Variables, suite: Suite, name: str, sheet: Mapping[str, Any]) -> None:
+    board, _, gas = suite.sources[name].partition(".")
+    prefix = board.replace("/", "_")
+    we, ae = (done[f"{prefix}_{gas}_{electrode}"].values.astype(np.float64) for electrode in ("we", "ae"))
+    temperature = _temperature(done, prefix)
+    kind = str(sheet["sensor_type"])
+    no2 = _no2(done, suite, board) if gas == "o3" else None
+    ppb = compensate_cell(we, ae, temperature, sheet, kind, no2_ppb=no2)
+    clamped: NDArray[np.int32] = np.where(outside_table(temperature), THERMAL_TRANSIENT, 0).astype(np.int32)
+    bits: NDArray[np.int32] = done[f"qc_{name}"].values | clamped
+    _put(done, name, ppb, bits)
+    done[name].attrs["comment"] = f"{kind}, AAN 803-05 algorithm {RECOMMENDED[kind]}" + (
+        ", less NO2" if no2 is not None else ", O3 and NO2 together" if gas == "o3" else ""
+    )
+    done[f"{name}_calibration_uncertainty"] = xr.Variable(
+        "time",
+        cell_uncertainty(ppb, ae, temperature, sheet, kind),
+        {
+            "units": suite[name].units,
+            "long_name": f"one sigma of {name} from the sheet's sensitivity and the cell's temperature, noise apart",
+        },
+    )
+
+
+def _put(done: Variables, name: str, values: Array, bits: NDArray[np.int32]) -> None:
+    """New values and their flags; only a value that is there is not missing."""
+    clear = np.where(np.isfinite(values), bits & ~np.int32(MISSING), bits | np.int32(MISSING)).astype(np.int32)
+    done[name] = xr.Variable("time", values, dict(done[name].attrs))
+    done[f"qc_{name}"] = xr.Variable("time", clear, dict(done[f"qc_{name}"].attrs))
+
+
+def _temperature(done: Variables, prefix: str) -> Array:
+    """The board's own temperature [degC], the air's where the board has none."""
+    own = f"{prefix}_temperature"
+    air = done["air_temperature"].values if "air_temperature" in done else np.full(done["time"].size, np.nan)
+    if own not in done:
+        return np.asarray(air, dtype=np.float64)
+    board = done[own].values.astype(np.float64)
+    return np.where(np.isfinite(board), board, air)
+
+
+def _no2(done: Variables, suite: Suite, board: str) -> Array | None:
+    """NO2 [ppb] of the same board, or of another where this one has no such cell."""
+    found = [n for n in suite.names if suite.sources.get(n, "").endswith(".no2") and np.isfinite(done[n].values).any()]
+    found.sort(key=lambda n: suite.sources[n].partition(".")[0] != board)
+    return done[found[0]].values.astype(np.float64) if found else None
+
+
+def _cell_sheet(board: Mapping[str, Any], gas: str, where: str) -> Mapping[str, Any]:
+    wanted = _CELL.get(gas, gas.upper())
+    sensors = board.get("sensors", [])
+    for sensor in sensors:
+        if str(sensor.get("sensor_type", "")).upper().partition("-")[0] == wanted:
+            return dict(sensor)
+    there = ", ".join(str(sensor.get("sensor_type")) for sensor in sensors) or "none"
+    raise SuiteError(f"the calibration sheet of {where} has no {wanted} cell", hint=f"it lists {there}")

@@ -1,0 +1,240 @@
+"""Electrochemical cells: working and auxiliary electrode [mV] to concentration [ppb] after Alphasense AAN 803-05.
+
+All four algorithms of the note, and the paper's Eq. (1), are one form
+
+    WEc = offset(T) + (WEu − WEe) − n(T) · (AEu − AEe)   [mV],    concentration = WEc / sensitivity   [ppb]
+
+| algorithm | n(T)           | offset(T)          |
+|-----------|----------------|--------------------|
+| 1         | nT             | 0                  |
+| 2         | kT · WE0 / AE0 | 0                  |
+| 3         | k'T            | −(WE0 − AE0)       |
+| 4         | 0              | −WE0 − k''T · gain |
+
+with WEu, AEu as logged, WEe, AEe the board's electronic zeros and WE0, AE0 the cell's zeros in clean air.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pc2dae.arrays import Array, Mask
+from pc2dae.errors import SuiteError, nearest
+
+TEMPERATURE_NODES = (-30.0, -20.0, -10.0, 0.0, 10.0, 20.0, 30.0, 40.0, 50.0)  # degC
+
+# AAN 803-05 (March 2019), Table 3, A-series. k''T is a current [nA]: times the board's gain it is millivolts.
+_FACTORS: Mapping[str, Mapping[int, tuple[float, ...]]] = MappingProxyType({
+    "CO-A4": {
+        1: (1.0, 1.0, 1.0, 1.0, -0.2, -0.9, -1.5, -1.5, -1.5),
+        2: (-1.1, -1.1, -1.1, -1.1, 0.2, 1.0, 1.7, 1.7, 1.7),
+        3: (1.9, 2.9, 2.7, 3.9, 2.1, 1.0, -0.6, -0.3, -0.5),
+        4: (13.0, 12.0, 16.0, 11.0, 4.0, 0.0, -15.0, -18.0, -36.0),
+    },
+    "NO-A4": {
+        1: (1.7, 1.7, 1.6, 1.5, 1.5, 1.5, 1.5, 1.6, 1.7),
+        2: (1.1, 1.1, 1.1, 1.0, 1.0, 1.0, 1.0, 1.1, 1.1),
+        3: (0.7, 0.7, 0.7, 0.7, 0.8, 1.0, 1.2, 1.4, 1.6),
+        4: (-25.0, -25.0, -25.0, -25.0, -16.0, 0.0, 56.0, 200.0, 615.0),
+    },
+    "NO2-A43F": {
+        1: (0.8, 0.8, 1.0, 1.2, 1.6, 1.8, 1.9, 2.5, 3.6),
+        2: (0.4, 0.4, 0.6, 0.7, 0.9, 1.0, 1.1, 1.4, 2.0),
+        3: (0.2, 0.2, 0.2, 0.2, 0.7, 1.0, 1.3, 2.1, 3.5),
+        4: (-4.0, -4.0, -4.0, -4.0, -2.0, 0.0, 10.0, 35.0, 132.0),
+    },
+    "OX-A431": {
+        1: (1.0, 1.2, 1.2, 1.6, 1.7, 2.0, 2.1, 3.4, 4.6),
+        2: (0.5, 0.6, 0.6, 0.8, 0.9, 1.0, 1.1, 1.7, 2.3),
+        3: (0.1, 0.1, 0.2, 0.3, 0.7, 1.0, 1.7, 3.0, 4.0),
+        4: (-5.0, -5.0, -4.0, -3.0, 0.5, 0.0, 9.0, 42.0, 134.0),
+    },
+    "SO2-A4": {
+        1: (1.3, 1.3, 1.3, 1.2, 0.9, 0.4, 0.4, 0.4, 0.4),
+        2: (3.3, 3.3, 3.3, 3.0, 2.3, 1.0, 1.0, 1.0, 1.0),
+        3: (1.5, 1.5, 1.5, 1.5, 1.0, 1.0, 1.0, 1.0, 1.0),
+        4: (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 5.0, 25.0, 45.0),
+    },
+})  # fmt: skip
+# Boards of the A4 series [mV/nA], for sheets that do not say.
+_GAIN = {"CO-A4": 0.8, "NO-A4": 0.8, "NO2-A43F": -0.73, "OX-A431": -0.73, "SO2-A4": 0.8}
+# AAN 803-05, Table 2: the algorithm the note recommends first for each cell.
+RECOMMENDED: Mapping[str, int] = MappingProxyType({"CO-A4": 1, "NO-A4": 3, "NO2-A43F": 1, "OX-A431": 3, "SO2-A4": 4})
+
+
+def temperature_factor(sensor_type: str, algorithm: int, temperature_c: ArrayLike) -> Array:
+    """The factor nT, kT, k'T [1] or k''T [nA] of algorithm 1, 2, 3 or 4: linear between nodes, clamped outside.
+
+    temperature_c: of the cell [degC]; the table reaches from −30 to 50 (see `outside_table`).
+    """
+    if sensor_type not in _FACTORS:
+        raise SuiteError(f"no temperature table for sensor type '{sensor_type}'", hint=nearest(sensor_type, _FACTORS))
+    if algorithm not in _FACTORS[sensor_type]:
+        raise SuiteError(f"AAN 803 has no algorithm {algorithm}", hint="choose 1, 2, 3 or 4")
+    factor: Array = np.interp(
+        np.asarray(temperature_c, np.float64), TEMPERATURE_NODES, _FACTORS[sensor_type][algorithm]
+    )
+    return factor
+
+
+def outside_table(temperature_c: ArrayLike) -> Mask:
+    """Where the temperature [degC] lies beyond the table, so that the factor is clamped and no longer to be trusted."""
+    temperature = np.asarray(temperature_c, np.float64)
+    return (temperature < TEMPERATURE_NODES[0]) | (temperature > TEMPERATURE_NODES[-1])
+
+
+@dataclass(frozen=True)
+class Coefficients:
+    """The one form of the module's head for one cell at given temperatures."""
+
+    offset_mv: Array  # temperature baseline [mV]
+    n: Array  # share of the auxiliary electrode that is subtracted [1]
+    we_zero_mv: float  # WEe
+    ae_zero_mv: float  # AEe
+    sensitivity_mv_ppb: float
+
+    def corrected(self, we_mv: ArrayLike, ae_mv: ArrayLike) -> Array:
+        """WEc [mV] of electrodes as logged [mV]."""
+        we, ae = np.asarray(we_mv, np.float64), np.asarray(ae_mv, np.float64)
+        return self.offset_mv + (we - self.we_zero_mv) - self.n * (ae - self.ae_zero_mv)
+
+    def working_electrode(self, wec_mv: ArrayLike, ae_mv: ArrayLike) -> Array:
+        """WEu [mV] that would give WEc [mV]: the form read backwards."""
+        wec, ae = np.asarray(wec_mv, np.float64), np.asarray(ae_mv, np.float64)
+        return wec - self.offset_mv + self.we_zero_mv + self.n * (ae - self.ae_zero_mv)
+
+
+def coefficients(
+    temperature_c: ArrayLike, sheet: Mapping[str, Any], sensor_type: str, *, algorithm: int | None = None
+) -> Coefficients:
+    """Offset and auxiliary share of one cell at temperature_c [degC] by its sheet; default: recommended algorithm."""
+    if algorithm is None:
+        algorithm = RECOMMENDED.get(sensor_type, 1)
+    factor = temperature_factor(sensor_type, algorithm, temperature_c)
+    we0, ae0 = _number(sheet, "we_sensor_zero_mv"), _number(sheet, "ae_sensor_zero_mv")
+    nothing = np.zeros_like(factor)
+    if algorithm == 1:
+        offset, n = nothing, factor
+    elif algorithm == 2:
+        if ae0 == 0:
+            raise SuiteError(
+                f"algorithm 2 divides by ae_sensor_zero_mv, which is 0 on the sheet of {sensor_type}",
+                hint="use algorithm 1 or 3",
+            )
+        offset, n = nothing, factor * we0 / ae0
+    elif algorithm == 3:
+        offset, n = nothing - (we0 - ae0), factor
+    else:
+        offset, n = -we0 - factor * abs(_number({"pcb_gain": _GAIN[sensor_type]} | dict(sheet), "pcb_gain")), nothing
+    return Coefficients(
+        offset_mv=offset,
+        n=n,
+        we_zero_mv=_number(sheet, "we_electronic_zero_mv"),
+        ae_zero_mv=_number(sheet, "ae_electronic_zero_mv"),
+        sensitivity_mv_ppb=sensitivity(sheet, "we_sensitivity"),
+    )
+
+
+def compensate_cell(
+    we_mv: ArrayLike,
+    ae_mv: ArrayLike,
+    temperature_c: ArrayLike,
+    sheet: Mapping[str, Any],
+    sensor_type: str,
+    *,
+    algorithm: int | None = None,
+    no2_ppb: ArrayLike | None = None,
+) -> Array:
+    """Concentration [ppb] of one cell from its electrodes [mV], temperature [degC] and factory sheet.
+
+    An OX cell feels NO2 as it feels O3: with no2_ppb its share, NO2 · (sensitivity to NO2), is taken off before
+    dividing by the sensitivity to O3; without, the answer is the sum of both as O3. Algorithm 1–4, default the
+    recommended one. Valid from −30 to 50 degC.
+    """
+    cell = coefficients(temperature_c, sheet, sensor_type, algorithm=algorithm)
+    corrected = cell.corrected(we_mv, ae_mv)
+    if no2_ppb is not None:
+        corrected = corrected - np.asarray(no2_ppb, np.float64) * sensitivity(sheet, "we_cross_sensitivity_no2")
+    return corrected / cell.sensitivity_mv_ppb
+
+
+def cell_uncertainty(
+    ppb: ArrayLike,
+    ae_mv: ArrayLike,
+    temperature_c: ArrayLike,
+    sheet: Mapping[str, Any],
+    sensor_type: str,
+    *,
+    algorithm: int | None = None,
+    electrode_mv: float = 0.0,
+    temperature_error_c: float = 0.5,
+    sensitivity_error: float = 0.05,
+    no2_sigma_ppb: ArrayLike | None = None,
+) -> Array:
+    """Standard uncertainty [ppb] of a compensated value, by linear propagation.
+
+    u² = [(1 + n²) u_e² + (∂offset/∂T − AE ∂n/∂T)² u_T² + (S_NO2 u_NO2)²] / S² + (u_S · ppb)²
+
+    electrode_mv: noise of one electrode [mV]; temperature_error_c: of the Pt1000 [degC];
+    sensitivity_error: of the factory's sensitivity, relative (a fresh cell; months in the field cost far more).
+    """
+    temperature = np.asarray(temperature_c, np.float64)
+    half_k = 0.5
+    below, here, above = (
+        coefficients(temperature + step, sheet, sensor_type, algorithm=algorithm) for step in (-half_k, 0.0, half_k)
+    )
+    per_degree = (above.offset_mv - below.offset_mv) - (np.asarray(ae_mv) - here.ae_zero_mv) * (above.n - below.n)
+    variance = (1 + here.n**2) * electrode_mv**2 + (per_degree * temperature_error_c) ** 2
+    if no2_sigma_ppb is not None:
+        variance = variance + (sensitivity(sheet, "we_cross_sensitivity_no2") * np.asarray(no2_sigma_ppb)) ** 2
+    answer: Array = np.sqrt(
+        variance / here.sensitivity_mv_ppb**2 + (sensitivity_error * np.asarray(ppb, np.float64)) ** 2
+    )
+    return answer
+
+
+def paper_form(
+    we_mv: ArrayLike,
+    ae_mv: ArrayLike,
+    temperature_c: ArrayLike,
+    *,
+    we_zero_mv: float,
+    ae_zero_mv: float,
+    n: ArrayLike,
+    beta: ArrayLike,
+    kappa: tuple[float, float] = (0.0, 0.0),
+    reference_c: float = 20.0,
+) -> Array:
+    """The paper's Eq. (1): s = κ0 + κ1 (T − T0) + β(T) · [(WE − WE_zero) − n(T) (AE − AE_zero)].
+
+    With κ = 0, β = 1 / sensitivity [ppb/mV] and the electronic zeros it is algorithm 1. κ0 [ppb], κ1 [ppb/degC].
+    """
+    excess = np.asarray(we_mv, np.float64) - we_zero_mv - np.asarray(n) * (np.asarray(ae_mv, np.float64) - ae_zero_mv)
+    baseline = kappa[0] + kappa[1] * (np.asarray(temperature_c, np.float64) - reference_c)
+    signal: Array = baseline + np.asarray(beta) * excess
+    return signal
+
+
+def sensitivity(sheet: Mapping[str, Any], key: str) -> float:
+    """The sheet's `<key>_mv_ppb`, or `<key>_na_ppb` times the board's gain [mV/ppb]; never zero."""
+    if sheet.get(f"{key}_mv_ppb") is not None:
+        value = _number(sheet, f"{key}_mv_ppb")
+    else:
+        value = _number(sheet, f"{key}_na_ppb") * _number(sheet, "pcb_gain")
+    if value == 0:
+        raise SuiteError(f"the calibration sheet has {key} 0", hint="a sensitivity in mV/ppb is not zero")
+    return value
+
+
+def _number(sheet: Mapping[str, Any], key: str) -> float:
+    value = sheet.get(key)
+    if not isinstance(value, int | float) or isinstance(value, bool) or not np.isfinite(value):
+        what = f"'{key}' = {value!r}" if key in sheet else f"no '{key}'"
+        raise SuiteError(f"the calibration sheet has {what}", hint=nearest(key, [k for k in sheet if k != key]))
+    return float(value)

@@ -1,0 +1,161 @@
+"""Flights as plain CSV: `time`, the columns of each channel, then track and air.
+
+A channel's are `<name>`, `<name>_uncertainty`, `qc_<name>`, `<name>_raw` and `<name>_unbounded`, those that there are.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+from pandas.api.types import is_numeric_dtype
+
+from pc2dae.arrays import Array
+from pc2dae.errors import FlightError, nearest
+from pc2dae.flight.conform import conform, without_lost_rows
+from pc2dae.flight.schema import BESIDE, add_history, new_flight, suite_of
+from pc2dae.suite import ENVIRONMENT, MOTION, Suite, load_suite, presets
+
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")  # with the apostrophes before it, so that what is guarded can be restored
+_NUMBER = re.compile(r"-?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+
+
+def write_csv(flight: xr.Dataset, path: Path) -> None:
+    """Write a flight's rows: those of the file it came from, with their stamps, where it carries them; else its grid.
+
+    Numbers are the shortest that read back exactly; a missing value is an empty cell.
+    """
+    suite = suite_of(flight)
+    names: list[str] = []
+    for name in suite.names:
+        names += [name, f"{name}_uncertainty", f"qc_{name}", f"{name}_raw", f"{name}_unbounded"]
+    names = [name for name in (*names, *MOTION, *ENVIRONMENT) if name in flight]
+    flight = without_lost_rows(flight, suite.rate_hz)
+    rows = flight["row_index"].values if "row_index" in flight else np.arange(flight.sizes["time"])
+    table = {"time": _stamps(flight)} | {name: flight[name].values[rows] for name in names}
+    guarded(pd.DataFrame(table)).to_csv(path, index=False, lineterminator="\n")
+
+
+def read_csv(path: Path, suite: Suite | None = None) -> xr.Dataset:
+    """The flight of a CSV that `write_csv` wrote; without a suite, the preset whose channels stand in its head.
+
+    A file of rows that are not a grid is put on one and carries its rows, as `align` does it.
+    """
+    table, is_cut = _cells(path)
+    columns = [str(column) for column in table.columns]
+    if "time" not in columns:
+        raise FlightError(f"{path.name} has no column 'time'", hint=nearest("time", columns))
+    suite = suite if suite is not None else _fitting(columns, path.name)
+    stamps = table["time"].map(unguarded).to_numpy(dtype=object)
+    time = _parsed(stamps, path.name)
+    beside = {f"{name}{suffix}" for name in suite.names for suffix in BESIDE}
+    estimated = (beside - {*suite.names}) & {*columns}
+    known = [n for n in columns if n in {*suite.names, *ENVIRONMENT, *MOTION} or n in estimated]
+    values = {name: _numbers(table[name], path.name) for name in known}
+    flags = {n: _flags(table[f"qc_{n}"], path.name) for n in suite.names if f"qc_{n}" in columns}
+    level = "denoised" if estimated else "screened" if flags else "raw"
+    flight = new_flight(time, values, suite, flags=flags, flight_id=path.stem, level=level, history=f"read {path.name}")
+    if is_cut:
+        flight = add_history(flight, f"last line of {path.name} left out: it has no end")
+    rows = {"row_index": ("row", np.arange(len(time))), "row_time": ("row", time), "row_stamp": ("row", stamps)}
+    on_grid = conform(flight.assign(rows), in_order=False)
+    is_plain = np.array_equal(on_grid["time"].values, time) and np.array_equal(_stamps(flight), stamps)
+    return on_grid.drop_vars(list(rows)) if is_plain else on_grid
+
+
+def _cells(path: Path) -> tuple[pd.DataFrame, bool]:
+    """The cells of a table as text, without the last line if that is cut; and whether it was."""
+    data = path.read_bytes()
+    is_cut = not data.endswith((b"\n", b"\r"))
+    whole = data[: max(data.rfind(b"\n"), data.rfind(b"\r")) + 1] if is_cut else data
+    try:
+        text = whole.decode("utf-8-sig")
+        rows = csv.reader(io.StringIO(text, newline=""))
+        head = next(rows, [])
+        short = next((rows.line_num for row in rows if row and len(row) != len(head)), None)
+        if short is not None:
+            raise ValueError(f"line {short:,} has not as many cells as the head")
+        table = pd.read_csv(io.StringIO(text, newline=""), dtype=str, keep_default_na=False)
+    except (ValueError, csv.Error, pd.errors.ParserError) as error:
+        why = " ".join(str(error).split())
+        raise FlightError(f"{path.name} is not a CSV of a flight ({why})", hint="is the file whole?") from None
+    return table, is_cut
+
+
+def guarded(table: pd.DataFrame) -> pd.DataFrame:
+    """The table with an apostrophe before every text that a spreadsheet would take for a formula; numbers stay."""
+    texts = {name: column.map(_guarded) for name, column in table.items() if not is_numeric_dtype(column)}
+    return table.assign(**{str(name): column for name, column in texts.items()}).rename(columns=_guarded)
+
+
+def _guarded(cell: object) -> object:
+    is_formula = isinstance(cell, str) and _FORMULA.match(cell) and not _NUMBER.fullmatch(cell)
+    return f"'{cell}" if is_formula else cell
+
+
+def unguarded(cell: str) -> str:
+    """The text that `guarded` wrote as `cell`."""
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
+
+
+def _parsed(stamps: NDArray[np.object_], where: str) -> NDArray[np.datetime64]:
+    """Stamps in UTC."""
+    time = pd.to_datetime(pd.Series(stamps), format="ISO8601", utc=True, errors="coerce").dt.tz_localize(None)
+    if time.isna().any():
+        row = int(np.argmax(time.isna()))
+        raise FlightError(
+            f"{where}, line {row + 2:,}: '{str(stamps[row])[:30]}' is not a time stamp of ISO 8601",
+            hint="run `pc2dae ingest` on the original file",
+        )
+    return np.asarray(time.to_numpy("datetime64[ns]"))
+
+
+def _numbers(column: pd.Series[str], where: str) -> Array:
+    """A column's numbers, NaN where a cell is empty."""
+    found = pd.to_numeric(column.mask(column == ""), errors="coerce").to_numpy(np.float64)
+    odd = np.isnan(found) & ~column.str.lower().isin(["", "nan"]).to_numpy()
+    if odd.any():
+        row = int(np.argmax(odd))
+        raise FlightError(
+            f"{where}, line {row + 2:,}: '{str(column.iloc[row])[:30]}' in column '{column.name}' is not a number",
+            hint="is the file whole?",
+        )
+    return np.asarray(found)
+
+
+def _flags(column: pd.Series[str], where: str) -> NDArray[np.int32]:
+    found = _numbers(column, where)
+    odd = ~((found >= 0) & (found <= np.iinfo(np.int32).max) & (found == np.floor(found)))
+    if odd.any():
+        row = int(np.argmax(odd))
+        raise FlightError(
+            f"{where}, line {row + 2:,}: '{column.iloc[row]}' in column '{column.name}' is not a flag",
+            hint="is the file whole?",
+        )
+    return found.astype(np.int32)
+
+
+def _fitting(columns: list[str], where: str) -> Suite:
+    for preset in presets():
+        suite = load_suite(preset)
+        families = [f.name for f in suite.family if all(channel.name in columns for channel in f.channel)]
+        if families:
+            return suite.only(families)
+    raise FlightError(f"{where} does not say which suite it was made with", hint="pass --suite")
+
+
+def _stamps(flight: xr.Dataset) -> NDArray[np.str_]:
+    """Stamps as text: as the original file had them where that was kept, else ISO 8601 in UTC, as fine as needed."""
+    if {"row_index", "row_stamp"} <= {*flight.variables}:
+        return np.asarray(flight["row_stamp"].values, dtype=str)
+    time = flight["row_time" if "row_index" in flight else "time"].values.astype("datetime64[ns]")
+    units: tuple[Literal["s", "ms", "us", "ns"], ...] = ("s", "ms", "us", "ns")
+    unit = next(u for u in units if np.all(time == time.astype(f"datetime64[{u}]")))
+    return np.char.add(np.datetime_as_string(time, unit=unit), "Z")

@@ -1,0 +1,177 @@
+"""Plain CSV of any origin, described by a suite: a time column and the suite's columns."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pc2dae.arrays import Array
+from pc2dae.errors import LogError, nearest
+from pc2dae.flight.stream import Stream
+from pc2dae.logs.csv_writer import iso, zone_text
+from pc2dae.logs.files import LogFile
+from pc2dae.logs.header_units import unit_in
+from pc2dae.logs.reader import Declared, Head
+from pc2dae.logs.stamps import to_utc
+from pc2dae.logs.table import Stamps, Table, clean_names, cut, delimiter_of, read_table
+from pc2dae.sentinels import describe, find_sentinels
+from pc2dae.suite import Suite, conversion, load_suite, presets
+
+LARGE_BYTES = 200_000_000  # from here on a file is averaged to the suite's rate while it is read
+_MIXING = ("ppm", "ppb", "ppt")
+_WEATHER = {"air_temperature": "degC", "air_pressure": "hPa", "altitude": "m", "ground_speed": "m s-1"}
+DECLARED = Declared()  # the suite says what is what
+
+
+def columns_of(suite: Suite) -> dict[str, str]:
+    """The suite's variables and the CSV columns they are read from; derived channels need none."""
+    channels = {c.name: c.column or c.name for c in suite.channels}
+    return channels | {str(k): v for k, v in (suite.environment | suite.motion).items()}
+
+
+def header_of(head: Head) -> list[str]:
+    """The column names of the first line that has several cells, comments passed over."""
+    for number, line in enumerate(head.lines[:50]):
+        if line.strip() and not line.startswith("#"):
+            following = [text for text in head.lines[number + 1 : number + 6] if text.strip()]
+            return clean_names(cut(line, delimiter_of(line, following)))
+    return []
+
+
+def fits(head: Head, suite: Suite) -> bool:
+    """Whether the file has the suite's time column and any of its channels."""
+    header = header_of(head)
+    return suite.time.column in header and any((c.column or c.name) in header for c in suite.channels)
+
+
+def fitting_preset(head: Head) -> Suite | None:
+    """The preset some of whose families stand whole in the header, reduced to those."""
+    header = header_of(head)
+    for name in presets():
+        suite = load_suite(name)
+        families = [f.name for f in suite.family if all((c.column or c.name) in header for c in f.channel)]
+        if families and suite.time.column in header:
+            return suite.only(families)
+    return None
+
+
+def read(file: LogFile, head: Head, *, zone: str | None, suite: Suite | None) -> list[Stream]:
+    """The suite's variables under the suite's own names; `notes["stamp"]` are the stamps as text, one per row."""
+    if suite is None:
+        raise LogError(f"{file.name}: no known instrument", hint="describe its columns in a suite and pass --suite")
+    wanted = columns_of(suite)
+    header = header_of(head)
+    if suite.time.column not in header:
+        if not all(name.isprintable() for name in header):
+            raise LogError(f"{file.name}: this is no text", hint="name a table, or the log of a known instrument")
+        raise LogError(
+            f"{file.name}: there is no time column '{suite.time.column}'",
+            hint=nearest(suite.time.column, [h for h in header if h]),
+        )
+    optional = (
+        {c.name for c in suite.channels if c.difference_of is not None} | set(suite.environment) | set(suite.motion)
+    )
+    for name, column in wanted.items():
+        if column not in header and name not in optional:
+            raise LogError(
+                f"{file.name}: there is no column '{column}' (channel '{name}')",
+                hint=_column_hint(column, suite[name].units, [h for h in header if h]),
+            )
+    there = {name: column for name, column in wanted.items() if column in header}
+    table = read_table(
+        file,
+        is_header=lambda line: bool(line.strip()) and not line.startswith("#"),
+        time=[suite.time.column],
+        wanted=lambda h: list(there.values()),
+        stamps=Stamps(format=suite.time.format),
+        comment="#",
+        keep_stamps=True,
+        thin_s=1.0 / suite.rate_hz if file.path.stat().st_size > LARGE_BYTES else None,
+    )
+    utc = table.time
+    if not table.is_zoned:
+        utc = to_utc(table.time, suite.time.zone or zone, file=file.name, repairs=table.repairs)
+    units = {c.name: c.units for c in suite.channels}
+    columns = {name: _without_sentinels(table, column, suite) for name, column in there.items()}
+    for name, values in columns.items():
+        if np.isnan(values).all():
+            table.repairs.append(f"column '{there[name]}': no value at all")
+        columns[name] = _in_units(table, there[name], name, values, units.get(name) or _WEATHER.get(name, "1"))
+    absent = [f"{name} ('{column}')" for name, column in wanted.items() if name not in there]
+    if absent:
+        table.repairs.append(f"no column for {', '.join(absent)}")
+    stream = Stream(
+        "csv", "", utc, columns, {n: units.get(n, "") for n in columns}, rows_read=table.rows_read, source=file.name
+    )
+    notes = {"suite": suite, "is_thinned": table.is_thinned, "stamp": None if table.is_thinned else _stamps(table, utc)}
+    return [replace(stream, repairs=tuple(table.repairs), notes=notes)]
+
+
+def _in_units(table: Table, column: str, name: str, values: Array, units: str) -> Array:
+    """A variable in its units, converted where the column's name has another one."""
+    found = unit_in(column, units)
+    if found is None or found == units:
+        named = unit_in(name, units)
+        if named not in (None, found, units):
+            table.repairs.append(f"channel '{name}', named {named}, is read as {units} as the suite says")
+        return values
+    pair = conversion(found, units)
+    if pair is None:
+        raise LogError(
+            f"{table.file.name}: column '{column}' is in {found}, but '{name}' in {units}",
+            hint="correct the channel's units or column in the suite",
+        )
+    sentinels = find_sentinels(values)  # before the conversion makes other numbers of them
+    table.repairs += [f"{name}: {line}" for line in describe(values[sentinels])]
+    table.repairs.append(f"column '{column}' is in {found}: converted to {units}")
+    factor, offset = pair
+    return np.where(sentinels, np.nan, values) * factor + offset
+
+
+def _column_hint(column: str, units: str, header: list[str]) -> str:
+    """The nearest column; first the one that differs by its unit alone, and then that its unit may be another."""
+    same = next((name for name in header if _without_unit(name) == _without_unit(column) != ""), None)
+    if same is None:
+        return nearest(column, header)
+    said = unit_in(same, units)
+    if units not in _MIXING or said == units:
+        return f"did you mean '{same}'?"
+    why = f"it is named {said}, not {units}" if said else f"its name does not say {units}"
+    return f"did you mean '{same}'? {why}: give its column and units in the suite"
+
+
+def _without_unit(column: str) -> str:
+    return " ".join(word for word in re.split(r"[^a-z0-9]+", column.lower()) if word and word not in _MIXING)
+
+
+def _without_sentinels(table: Table, column: str, suite: Suite) -> Array:
+    values = table.numbers[column]
+    if suite.missing:
+        gone = np.isin(values, suite.missing)
+        if gone.any():
+            said = ", ".join(f"{v:g}" for v in np.unique(values[gone]))
+            table.repairs.append(f"column '{column}': {int(gone.sum()):,} sentinels ({said}) taken as missing")
+            return np.where(gone, np.nan, values)
+    return values
+
+
+def _stamps(table: Table, utc: NDArray[np.datetime64]) -> NDArray[np.str_] | None:
+    """The stamps to give back: as they stood if zoned, else on their wall clock with its offset; None if plain UTC."""
+    if table.is_zoned:
+        if table.stamp_texts is None or not len(table.stamp_texts):
+            return None
+        texts = np.asarray(table.stamp_texts.to_numpy(zero_copy_only=False), dtype=str)
+        if "-" not in texts[0]:
+            return None  # counted seconds: UTC says the same
+        return None if np.array_equal(texts, np.char.add(np.datetime_as_string(utc, unit="s"), "Z")) else texts
+    minutes = ((table.time - utc) / np.timedelta64(1, "m")).astype(int)
+    if not minutes.any():
+        return None
+    fraction = np.any(table.time != table.time.astype("datetime64[s]"))
+    zones = {m: zone_text(int(m)) for m in np.unique(minutes).tolist()}
+    return np.array(
+        [text + zones[m] for text, m in zip(iso(table.time, "ms" if fraction else "s"), minutes.tolist(), strict=True)]
+    )

@@ -1,0 +1,1 @@
+"""How a sensor follows the air: its response time, and series brought to a common one."""

@@ -1,0 +1,35 @@
+"""Matched resolution: fast channels made as slow as the slowest before they are compared sample by sample."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.signal import lfilter
+
+from pc2dae.arrays import Array
+
+Values = NDArray[np.floating[Any]]
+
+_LN10 = float(np.log(10.0))
+
+
+def match_response(values: Values, t90_s: float, target_t90_s: float, *, rate_hz: float = 1.0) -> Array:
+    """What a first-order channel of `t90_s` [s] would have read with the longer `target_t90_s` [s]; (time,), no gaps.
+
+    A channel x = a₁x₋₁ + (1 − a₁)u, a = 10^(−1/(t90·rate)), is undone and redone with a₂ in one step:
+    y = a₂y₋₁ + (1 − a₂)/(1 − a₁)·(x − a₁x₋₁). For a₂ > a₁ this only ever smooths.
+    """
+    x = np.asarray(values, np.float64)
+    fast, slow = (_memory(t90, rate_hz) for t90 in (t90_s, target_t90_s))
+    if slow <= fast or len(x) == 0:
+        return x
+    gain = (1 - slow) / (1 - fast)
+    state = np.array([x[0] * (1 - gain)])  # as if the first value had stood for ever
+    matched: Array = lfilter([gain, -gain * fast], [1.0, -slow], x, zi=state)[0]
+    return matched
+
+
+def _memory(t90_s: float, rate_hz: float) -> float:
+    return float(np.exp(-_LN10 / (t90_s * rate_hz))) if t90_s > 0 else 0.0

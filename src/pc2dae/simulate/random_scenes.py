@@ -1,0 +1,288 @@
+"""Random suites in memory: the world a channel-agnostic network is trained on.
+
+Nothing here is shaped after one payload. A scene has hidden smoke series of very different kinds (bumps, steps, puffs,
+fractal filaments, single-sample spikes, slow waves); each channel mixes some of them with its own gain, sign, delay and
+response time over its own background, and is measured with its own noise, rate, quantisation, gaps and spikes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.signal import lfilter
+
+from pc2dae.arrays import Array, Mask
+
+LOWEST_SNR, HIGHEST_SNR = 0.2, 120.0  # what a channel's signal spans, P98 − P2, in units of its noise
+OVERSAMPLING = 4  # steps per sample: narrow plumes and edges are averaged or missed by the sampling as real ones are
+
+
+@dataclass(frozen=True)
+class Scene:
+    """One random payload in one random piece of sky; arrays are (channel, time)."""
+
+    clean: Array  # what the sensor would read without random noise
+    noisy: Array
+    valid: Mask  # False: missing, or known to be a repeat
+    bound: Array  # (channel,) no true value lies below
+
+
+def random_scene(rng: np.random.Generator, channels: int, length: int, *, highest_snr: float = HIGHEST_SNR) -> Scene:
+    """A scene of `channels` channels and `length` samples at one per second."""
+    steps = length * OVERSAMPLING
+    hidden = np.stack([_smoke(rng, steps) for _ in range(rng.integers(1, 4))])
+    rows = [_channel(rng, hidden, length, highest_snr) for _ in range(channels)]
+    if channels > 1 and rng.random() < 0.5:
+        _duplicate(rng, rows)
+    if channels > 1 and rng.random() < 0.1:
+        _copy(rng, rows)
+    clean, noisy, valid, bound = zip(*rows, strict=True)
+    return Scene(np.stack(clean), np.stack(noisy), np.stack(valid), np.array(bound))
+
+
+# ── smoke ────────────────────────────────────────────────────────────────────
+
+
+def _smoke(rng: np.random.Generator, steps: int) -> Array:
+    """A hidden series ≥ 0 with a maximum of 1: one to three kinds added, or one shaped by another."""
+    kinds = rng.choice(len(_KINDS), size=rng.integers(1, 4), p=_SHARES)
+    parts = [_KINDS[k](rng, steps) for k in kinds]
+    total = sum(_unit(part) * rng.lognormal(0.0, 0.7) for part in parts)
+    if len(parts) > 1 and rng.random() < 0.3:
+        total = _unit(parts[0]) * (0.2 + _unit(parts[1]))
+    return _unit(np.asarray(total))
+
+
+def _unit(series: Array) -> Array:
+    return series / max(float(series.max()), 1e-9)
+
+
+def _times(rng: np.random.Generator, steps: int, per_minute: float) -> Array:
+    count = rng.poisson(per_minute * steps / OVERSAMPLING / 60) + 1
+    centres = rng.uniform(0, steps, count)
+    if rng.random() < 0.4:  # transects come in groups
+        centres = np.sort(centres)[rng.integers(0, count, count)] + rng.normal(
+            0, rng.uniform(5, 60) * OVERSAMPLING, count
+        )
+    return centres
+
+
+def _add(series: Array, start: int, piece: Array) -> None:
+    low, high = max(start, 0), min(start + len(piece), len(series))
+    if high > low:
+        series[low:high] += piece[low - start : high - start]
+
+
+def _bumps(rng: np.random.Generator, steps: int) -> Array:
+    """Gaussian crossings, widths from a fraction of a second to minutes."""
+    series = np.zeros(steps)
+    centre_width = rng.uniform(np.log(0.3), np.log(60))
+    for centre in _times(rng, steps, rng.uniform(0.1, 3)):
+        width = np.exp(centre_width + rng.normal(0, 0.7)) * OVERSAMPLING
+        half = int(min(4 * width, steps)) + 1
+        offset = np.arange(-half, half + 1)
+        _add(series, int(centre) - half, rng.lognormal(0, 0.8) * np.exp(-0.5 * (offset / width) ** 2))
+    return series
+
+
+def _blocks(rng: np.random.Generator, steps: int) -> Array:
+    """Plumes with sharp edges and turbulent inside."""
+    series = np.zeros(steps)
+    edge = rng.uniform(0.1, 4) * OVERSAMPLING
+    for centre in _times(rng, steps, rng.uniform(0.1, 2)):
+        length = int(rng.uniform(1, 5) * np.exp(rng.uniform(0, np.log(30))) * OVERSAMPLING) + 2
+        _add(series, int(centre), np.full(length, rng.lognormal(0, 0.8)))
+    series = lfilter([1 - np.exp(-1 / edge)], [1, -np.exp(-1 / edge)], series)
+    return np.asarray(series * np.exp(rng.uniform(0, 0.5) * _coloured(rng, steps, rng.uniform(0.5, 2))))
+
+
+def _puffs(rng: np.random.Generator, steps: int) -> Array:
+    """Sharp rise and slow decay, or the reverse."""
+    drops = np.zeros(steps)
+    where = np.clip(_times(rng, steps, rng.uniform(0.2, 4)).astype(int), 0, steps - 1)
+    drops[where] = rng.lognormal(0, 0.8, len(where))
+    tau = np.exp(rng.uniform(np.log(0.5), np.log(40))) * OVERSAMPLING
+    series = np.asarray(lfilter([1.0], [1, -np.exp(-1 / tau)], drops))
+    return series[::-1] if rng.random() < 0.3 else series
+
+
+def _filaments(rng: np.random.Generator, steps: int) -> Array:
+    """Fractal and intermittent: what exceeds a threshold in coloured noise."""
+    field = _coloured(rng, steps, rng.uniform(0.8, 2.4))
+    return np.maximum(field - rng.uniform(-0.5, 2.0), 0) ** rng.uniform(0.8, 2.5)
+
+
+def _wandering(rng: np.random.Generator, steps: int) -> Array:
+    """Air that never rests: coloured noise, log-normal where it is skewed."""
+    field = _coloured(rng, steps, rng.uniform(1.0, 2.8))
+    return np.exp(rng.uniform(0.3, 1.2) * field) if rng.random() < 0.6 else field - field.min()
+
+
+def _steps(rng: np.random.Generator, steps: int) -> Array:
+    """Levels that change at once: span gas, layers crossed in a climb."""
+    where = np.sort(rng.integers(0, steps, rng.integers(1, 12)))
+    levels = np.maximum(rng.normal(0, 1, len(where) + 1), 0)
+    return np.repeat(levels, np.diff(np.concatenate(([0], where, [steps]))))
+
+
+def _spikes(rng: np.random.Generator, steps: int) -> Array:
+    """Exhaust of a passing engine: one or two samples wide."""
+    series = np.zeros(steps)
+    where = np.clip(_times(rng, steps, rng.uniform(0.2, 8)).astype(int), 0, steps - 1)
+    series[where] = rng.lognormal(0, 1, len(where))
+    width = rng.integers(1, 2 * OVERSAMPLING)
+    return np.asarray(lfilter(np.ones(width), [1.0], series))
+
+
+_KINDS = (_bumps, _blocks, _puffs, _filaments, _wandering, _steps, _spikes)
+_SHARES = np.array([0.22, 0.18, 0.14, 0.18, 0.14, 0.04, 0.10])
+
+
+def _coloured(rng: np.random.Generator, steps: int, slope: float) -> Array:
+    """Normal noise with power ∝ f^−slope above one cycle per outer scale, unit variance."""
+    size = 1 << (steps - 1).bit_length()
+    frequency = np.fft.rfftfreq(size, 1 / OVERSAMPLING)
+    outer = 1 / np.exp(rng.uniform(np.log(20), np.log(600)))
+    amplitude = (frequency**2 + outer**2) ** (-slope / 4)
+    amplitude[0] = 0
+    shape = len(frequency)
+    field = np.fft.irfft(amplitude * (rng.standard_normal(shape) + 1j * rng.standard_normal(shape)), size)[:steps]
+    return np.asarray((field - field.mean()) / (field.std() + 1e-12))
+
+
+# ── channels ─────────────────────────────────────────────────────────────────
+
+
+def _channel(
+    rng: np.random.Generator, hidden: Array, length: int, highest_snr: float
+) -> tuple[Array, Array, Mask, float]:
+    signal = _response(rng, _mixture(rng, hidden), length)
+    span = max(float(np.quantile(signal, 0.98) - np.quantile(signal, 0.02)), 0.03 * float(np.ptp(signal))) or 1.0
+    sigma = span / np.exp(rng.uniform(np.log(LOWEST_SNR), np.log(highest_snr)))
+    clean = signal + _background(rng, length, sigma, span)
+    bound = 0.0 if rng.random() < 0.8 else -rng.uniform(5, 300) * sigma
+    if clean.min() < bound:
+        clean = np.maximum(clean, bound) if rng.random() < 0.5 else clean - clean.min() + bound
+    noisy = clean + _noise(rng, clean, sigma)
+    return _logged(rng, clean, noisy, sigma, bound)
+
+
+def _mixture(rng: np.random.Generator, hidden: Array) -> Array:
+    """Some of the hidden series with gains that drift between plumes; now and then smoke only this channel sees."""
+    steps = hidden.shape[1]
+    share = 0.7 if rng.random() < 0.85 else 0.0  # the others see nothing of what this channel sees
+    gains = rng.lognormal(0, 1, len(hidden)) * (rng.random(len(hidden)) < share)
+    mixed = gains @ hidden
+    if rng.random() < 0.4:  # burning phases shift what is emitted
+        mixed = mixed * np.exp(rng.uniform(0.1, 0.6) * _slow(rng, steps))
+    if not gains.any() or rng.random() < 0.15:
+        mixed = mixed + rng.lognormal(-0.5, 0.7) * _smoke(rng, steps)
+    if rng.random() < 0.1:
+        mixed = -mixed  # titrated: a dip where the others rise
+    return np.asarray(mixed)
+
+
+def _slow(rng: np.random.Generator, steps: int) -> Array:
+    knots = rng.normal(0, 1, max(steps // (OVERSAMPLING * int(rng.uniform(40, 300))), 1) + 2)
+    return np.interp(np.linspace(0, len(knots) - 1, steps), np.arange(len(knots)), knots)
+
+
+def _response(rng: np.random.Generator, mixed: Array, length: int) -> Array:
+    """Delay, first-order lag and sampling of one sensor."""
+    delay = int(rng.exponential(1.5) * OVERSAMPLING) if rng.random() < 0.5 else 0
+    if delay:
+        mixed = np.concatenate((np.full(delay, mixed[0]), mixed[:-delay]))
+    if rng.random() < 0.7:
+        tau = np.exp(rng.uniform(np.log(0.4), np.log(25))) * OVERSAMPLING
+        keep = np.exp(-1 / tau)
+        mixed = lfilter([1 - keep], [1, -keep], mixed, zi=[keep * mixed[0]])[0]
+    cells = mixed.reshape(length, OVERSAMPLING)
+    return np.asarray(cells.mean(axis=1) if rng.random() < 0.7 else cells[:, -1]).copy()
+
+
+def _background(rng: np.random.Generator, length: int, sigma: float, span: float) -> Array:
+    level = 0.0 if rng.random() < 0.3 else float(np.exp(rng.uniform(np.log(0.2), np.log(500)))) * sigma
+    knots = rng.normal(0, 1, rng.integers(2, 8)).cumsum()
+    drift = np.interp(np.linspace(0, len(knots) - 1, length), np.arange(len(knots)), knots)
+    size = rng.choice([0.0, 0.3, 2.0]) * sigma * rng.random() + rng.choice([0.0, 0.05]) * span
+    return level + size * (drift - drift.min()) if level or rng.random() < 0.5 else np.zeros(length)
+
+
+def _noise(rng: np.random.Generator, clean: Array, sigma: float) -> Array:
+    """Noise with standard deviation about `sigma` in clean air, of one of many kinds."""
+    length = len(clean)
+    shape = rng.random()
+    if shape < 0.25:
+        degrees = rng.uniform(3, 6)
+        noise = rng.standard_t(degrees, length + 1) / np.sqrt(degrees / (degrees - 2))
+    elif shape < 0.30:
+        noise = rng.laplace(0, np.sqrt(0.5), length + 1)
+    else:
+        noise = rng.standard_normal(length + 1)
+    memory = rng.random()
+    if memory < 0.2:  # differenced, as an aethalometer
+        share = rng.uniform(0.3, 1.0) if rng.random() < 0.4 else 1.0
+        noise = (noise[1:] - share * noise[:-1]) / np.sqrt(1 + share**2)
+    elif memory < 0.3:  # averaged a little inside the instrument
+        share = rng.uniform(0.1, 0.6)
+        noise = (noise[1:] + share * noise[:-1]) / np.sqrt(1 + share**2)
+    else:
+        noise = noise[1:]
+    if rng.random() < 0.15:  # 1/f
+        pink = _coloured(rng, length, 1.0)
+        noise = noise + rng.uniform(0.1, 0.5) * pink
+    if rng.random() < 0.35:  # grows with the signal: counting and gain
+        excess = np.maximum(clean - np.quantile(clean, 0.1), 0) / sigma
+        noise = noise * np.sqrt(1 + rng.uniform(0, 0.5) * excess + (rng.uniform(0, 0.1) * excess) ** 2)
+    elif rng.random() < 0.1:  # vibration comes and goes
+        noise = noise * np.exp(rng.uniform(0.1, 0.5) * _slow(rng, length * OVERSAMPLING)[::OVERSAMPLING])
+    noise = noise * sigma
+    if rng.random() < 0.1:  # spikes; larger ones than these are the business of the quality flags
+        hit = rng.random(length) < np.exp(rng.uniform(np.log(0.001), np.log(0.015)))
+        sign = rng.choice([-1, 1], length) if rng.random() < 0.7 else 1
+        noise = noise + hit * sign * sigma * rng.uniform(3, 20)
+    return np.asarray(noise)
+
+
+def _logged(
+    rng: np.random.Generator, clean: Array, noisy: Array, sigma: float, bound: float
+) -> tuple[Array, Array, Mask, float]:
+    """What the logger makes of it: quantised, repeated, with gaps."""
+    length = len(clean)
+    valid = np.ones(length, dtype=bool)
+    if rng.random() < 0.25:
+        step = sigma * np.exp(rng.uniform(np.log(0.1), np.log(5)))
+        noisy = np.round(noisy / step) * step
+    if rng.random() < 0.04:  # brought to a finer grid by straight lines
+        every = int(rng.choice([2, 2, 3]))
+        noisy = np.interp(np.arange(length), np.arange(0, length, every), noisy[::every])
+    elif rng.random() < 0.15:  # slower than the grid: repeats, known (flagged) or not
+        every = int(rng.choice([2, 2, 3, 4, 5]))
+        phase = int(rng.integers(every))
+        held = np.maximum((np.arange(length) - phase) // every * every + phase, 0)
+        noisy = noisy[held]
+        if rng.random() < 0.7:
+            valid &= held == np.arange(length)
+    if rng.random() < 0.3:
+        valid &= rng.random(length) > rng.uniform(0, 0.06)
+    for longest in [40] * rng.poisson(0.4) + [250] * rng.poisson(0.05):
+        start = rng.integers(length)
+        valid[start : start + int(np.exp(rng.uniform(0, np.log(longest))))] = False
+    return clean, noisy, valid, bound
+
+
+def _duplicate(rng: np.random.Generator, rows: list[tuple[Array, Array, Mask, float]]) -> None:
+    """Give one channel the truth of another: the same air through a second sensor, with its own noise."""
+    first, second = rng.choice(len(rows), 2, replace=False)
+    clean, noisy, _, bound = rows[first]
+    sigma = float(np.std(np.diff(noisy - clean))) / np.sqrt(2) * rng.uniform(0.5, 2) + 1e-9
+    rows[second] = _logged(rng, clean, clean + _noise(rng, clean, sigma), sigma, bound)
+
+
+def _copy(rng: np.random.Generator, rows: list[tuple[Array, Array, Mask, float]]) -> None:
+    """Give one channel the very samples of another in other units: it brings no second noise."""
+    first, second = rng.choice(len(rows), 2, replace=False)
+    clean, noisy, valid, bound = rows[first]
+    gain = rng.lognormal(0, 1)
+    rows[second] = gain * clean, gain * noisy, valid, gain * bound

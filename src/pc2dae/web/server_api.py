@@ -1,0 +1,112 @@
+"""Routes of jobs, suites, methods and the server itself."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Annotated
+
+from fastapi import APIRouter, Path
+from fastapi.responses import PlainTextResponse, Response, StreamingResponse
+
+from pc2dae import __version__
+from pc2dae.web.flights_api import At
+from pc2dae.web.methods import METHODS
+from pc2dae.web.problems import nothing
+from pc2dae.web.schemas import Defaults, Health, Job, Key, Mapping, Method, SuiteName, SuiteShown
+from pc2dae.web.station import Station
+
+routes = APIRouter()
+_TAKES_PLACE = {"X-Accel-Buffering": "no"}  # proxies may not collect events
+
+
+@routes.get("/health", tags=["server"])
+async def health(station: At) -> Health:
+    """Whether the server lives, and how much it has to do."""
+    return Health(version=__version__, queued=station.jobs.waiting, working=len(station.jobs.under_way))
+
+
+@routes.get("/api/settings", tags=["server"])
+async def defaults(station: At) -> Defaults:
+    """Limits and defaults."""
+    s = station.settings
+    return Defaults(version=__version__, upload_bytes=s.limits.upload_bytes, upload_files=s.limits.upload_files,
+                    broker=s.broker, topic_in=s.topic_in, topic_out=s.topic_out, token=s.token is not None,
+                    job_seconds=s.limits.wall_s)  # fmt: skip
+
+
+@routes.get("/api/methods", tags=["server"])
+async def methods() -> list[Method]:
+    """What a flight can be denoised with, the default first."""
+    return list(METHODS.values())
+
+
+@routes.get("/api/suites", tags=["suites"])
+def list_suites(station: At) -> list[SuiteShown]:
+    """Suites that ship, then those made here."""
+    return [station.suites.shown(name) for name in station.suites.names()]
+
+
+@routes.put("/api/suites/{name}", tags=["suites"])
+def save_suite(station: At, name: Annotated[SuiteName, Path()], mapping: Mapping) -> SuiteShown:
+    """Say what the columns of a table are; kept as a TOML file."""
+    return station.suites.save(name, mapping)
+
+
+@routes.get("/api/suites/{name}.toml", tags=["suites"], response_class=PlainTextResponse)
+def suite_file(station: At, name: Annotated[SuiteName, Path()]) -> Response:
+    """A suite as the TOML file that `--suite` takes."""
+    _there(station, name)
+    saved = {"Content-Disposition": f'attachment; filename="{name}.toml"'}
+    return PlainTextResponse(station.suites.text(name), headers=saved)
+
+
+@routes.delete("/api/suites/{name}", status_code=204, tags=["suites"])
+def delete_suite(station: At, name: Annotated[SuiteName, Path()]) -> None:
+    """Forget a suite made here."""
+    _there(station, name)
+    station.suites.delete(name)
+
+
+@routes.get("/api/jobs", tags=["jobs"])
+async def list_jobs(station: At) -> list[Job]:
+    """Jobs since the server started, the newest last."""
+    return station.jobs.listed()
+
+
+@routes.get("/api/jobs/{job}", tags=["jobs"])
+async def look_at_job(station: At, job: Key) -> Job:
+    """One job."""
+    return station.jobs.shown(_job(station, job))
+
+
+@routes.delete("/api/jobs/{job}", tags=["jobs"])
+async def cancel_job(station: At, job: Key) -> Job:
+    """Take a job out of the queue, or kill its worker."""
+    found = _job(station, job)
+    await station.jobs.cancel(found)
+    return station.jobs.shown(found)
+
+
+@routes.get("/api/jobs/{job}/events", tags=["jobs"], response_class=StreamingResponse)
+async def follow_job(station: At, job: Key) -> StreamingResponse:
+    """The job as server-sent events, until it is over."""
+    found = _job(station, job)
+
+    async def events() -> AsyncIterator[str]:
+        async for now in station.jobs.follow(found):
+            yield f"data: {now.model_dump_json()}\n\n"
+            await asyncio.sleep(0.05)  # twenty times a second is enough for a bar
+
+    return StreamingResponse(events(), media_type="text/event-stream", headers=_TAKES_PLACE)
+
+
+def _job(station: Station, number: str) -> Job:
+    if (found := station.jobs.jobs.get(number)) is None:
+        raise nothing("job")
+    return found
+
+
+def _there(station: Station, name: str) -> None:
+    if name not in station.suites.names():
+        raise nothing("suite")
