@@ -12,7 +12,8 @@ from functools import cache, partial
 import numpy as np
 import pytest
 
-from pc2dae.denoiser import Array, Estimate
+from pc2dae.arrays import Array
+from pc2dae.denoiser import Estimate
 from pc2dae.edge.levels import WINDOW, of_flight
 from pc2dae.registry import load_model
 from pc2dae.suite import parse_suite

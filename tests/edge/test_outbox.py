@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pc2dae.denoiser import Array
+from pc2dae.arrays import Array
 from pc2dae.edge import gateway as module
 from pc2dae.edge.adaptive import AdaptiveDenoiser
 from pc2dae.edge.engines import AdaptiveEngine

@@ -15,15 +15,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pc2dae.denoiser import Array, Estimate
+from pc2dae.arrays import Array
+from pc2dae.denoiser import Estimate
 from pc2dae.edge.adaptive import AdaptiveDenoiser
-from pc2dae.edge.checks import MISSING, NOT_MEASURED, OUT_OF_RANGE, SATURATED, STALE, LiveChecks
+from pc2dae.edge.checks import LiveChecks
 from pc2dae.edge.engines import AdaptiveEngine, Engine, WindowedEngine
 from pc2dae.edge.load import open_live
 from pc2dae.edge.messages import Sample
 from pc2dae.edge.runtime import WindowedDenoiser
 from pc2dae.edge.stream import Ready, StreamingDenoiser
 from pc2dae.errors import ModelError
+from pc2dae.flags import MISSING, OUT_OF_RANGE, SATURATED, STALE
 from pc2dae.suite import parse_suite
 
 SUITE = parse_suite(
@@ -326,15 +328,6 @@ def test_live_checks_keep_a_plume_and_a_level_near_a_listed_number() -> None:
 def test_live_checks_begin_with_the_last_value_of_a_restored_stream() -> None:
     before = np.array([np.nan, 60_000.0, -5.0])
     assert LiveChecks(SUITE)(np.array([1.0, 65535.0, -9999.0]), before).tolist() == [0, 0, MISSING]
-
-
-def test_the_flags_are_those_of_a_flight() -> None:
-    from pc2dae.edge import checks
-    from pc2dae.flight import schema
-
-    assert schema.NOT_MEASURED == NOT_MEASURED
-    for name in ("MISSING", "STALE", "OUT_OF_RANGE", "SATURATED", "BELOW_DETECTION"):
-        assert getattr(checks, name) == getattr(schema, name)
 
 
 def test_memory_does_not_grow() -> None:

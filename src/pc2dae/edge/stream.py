@@ -17,12 +17,13 @@ import numpy as np
 
 from pc2dae.arrays import Bits, Floats
 from pc2dae.edge import levels
-from pc2dae.edge.checks import MISSING, NOT_MEASURED, LiveChecks
+from pc2dae.edge.checks import LiveChecks
 from pc2dae.edge.clock import Placement, StreamClock
 from pc2dae.edge.engines import Engine
 from pc2dae.edge.messages import Problem, Sample, stamp
 from pc2dae.edge.ring import Ring
 from pc2dae.errors import ModelError, nearest
+from pc2dae.flags import MISSING, NOT_MEASURED
 from pc2dae.sentinels import Extent
 from pc2dae.suite import ENVIRONMENT
 
