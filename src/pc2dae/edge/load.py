@@ -9,7 +9,7 @@ from pathlib import Path
 from pc2dae.edge import adaptive
 from pc2dae.edge.adaptive import AdaptiveDenoiser, adaptive_of
 from pc2dae.edge.card import Card, digest
-from pc2dae.edge.engines import Engine, engine_of
+from pc2dae.edge.engine import Engine
 from pc2dae.edge.onnx_check import card_of, read_onnx
 from pc2dae.edge.runtime import WindowedDenoiser, denoiser_of
 from pc2dae.errors import ModelError, nearest
@@ -45,7 +45,7 @@ def live_engine(
         chosen = load_suite(suite if suite is not None else DEFAULT_SUITE if own is None else own.name)
     if exclude:
         chosen.only(list(exclude))  # refuses names it does not know
-    engine = engine_of(denoiser, chosen.only([f.name for f in chosen.family if f.name not in exclude]))
+    engine = denoiser.engine(chosen.only([f.name for f in chosen.family if f.name not in exclude]))
     engine.ignored = frozenset(chosen.names) - frozenset(engine.suite.names)
     return engine, card
 
