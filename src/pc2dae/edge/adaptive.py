@@ -42,11 +42,12 @@ class AdaptiveDenoiser:
     sha256: str = ""
     profile: str = "flight"
     progress: Progress | None = None
+    rate_hz: float = 1.0  # of the suite it was prepared for last
 
     @property
     def latency_s(self) -> float:
-        """How far ahead it looks, at one sample per second."""
-        return float(self.look_ahead)
+        """How far ahead it looks, at `rate_hz`: the network counts in samples."""
+        return self.look_ahead / self.rate_hz
 
     def prepare(self, flight: xr.Dataset, suite: Suite) -> Job:
         """The job for the channels of `suite`: their bounds, and the noise each is assumed to have at take-off."""
@@ -54,6 +55,7 @@ class AdaptiveDenoiser:
 
     def engine(self, suite: Suite) -> AdaptiveEngine:
         """The network for the channels of `suite`."""
+        self.rate_hz = suite.rate_hz
         return AdaptiveEngine(self, suite)
 
 
