@@ -20,7 +20,7 @@ from pc2dae.denoiser import Estimate
 from pc2dae.edge.adaptive import AdaptiveDenoiser
 from pc2dae.edge.checks import LiveChecks
 from pc2dae.edge.engine import Engine
-from pc2dae.edge.load import open_live
+from pc2dae.edge.load import open_network
 from pc2dae.edge.messages import Sample
 from pc2dae.edge.runtime import WindowedDenoiser
 from pc2dae.edge.stream import Ready, StreamingDenoiser
@@ -36,7 +36,7 @@ SUITE = parse_suite(
     where="test",
 )
 START = datetime(2025, 10, 1, 12, tzinfo=UTC)
-shipped = cache(open_live)
+shipped = cache(open_network)
 SCALE = np.array([[100.0], [40.0], [100.0]])
 Record = tuple[Array, Array, np.ndarray]
 
@@ -146,7 +146,7 @@ def test_any_chunking_equals_the_live_profile(variant: str, length: int, cuts: l
 @settings(max_examples=3, deadline=None)
 @given(cuts=st.lists(st.integers(1, 1000), max_size=8), seed=st.integers(0, 5))
 def test_the_shipped_networks_stream_what_they_denoise(name: str, length: int, cuts: list[int], seed: int) -> None:
-    denoiser, _ = shipped(name)
+    denoiser, _ = shipped(name, profile="live")
     assert isinstance(denoiser, AdaptiveDenoiser)
     data = record(length, seed)
     ready = streamed(denoiser.engine(SUITE), chunks(samples(data), cuts))
@@ -156,7 +156,7 @@ def test_the_shipped_networks_stream_what_they_denoise(name: str, length: int, c
 @pytest.mark.parametrize("name", ["adaptive", "adaptive-short", "adaptive-causal"])
 @pytest.mark.parametrize(("length", "missing"), [(1, 0), (2, 0), (3, 1), (10, 0), (10, 4), (120, 40), (10, 10)])
 def test_short_records_and_those_that_begin_with_nothing(name: str, length: int, missing: int) -> None:
-    denoiser, _ = shipped(name)
+    denoiser, _ = shipped(name, profile="live")
     assert isinstance(denoiser, AdaptiveDenoiser)
     data = record(length)
     data[0][:, :missing], data[2][:, :missing] = np.nan, False

@@ -210,5 +210,5 @@ def test_a_filter_is_a_model_too(flight):
 
 
 def test_a_misspelt_model_is_named(flight):
-    with pytest.raises(ModelError, match="no model 'leam'; did you mean 'lean'"):
+    with pytest.raises(ModelError, match="unknown model 'leam'; did you mean 'lean'"):
         pc2dae.denoise(flight, model="leam")
