@@ -16,7 +16,8 @@ import xarray as xr
 
 from pc2dae.align.grid import align
 from pc2dae.calibration import compensate
-from pc2dae.flight.schema import BAD, FLAGS, INTERPOLATED, MISSING, SPIKE, observed, suite_of
+from pc2dae.flags import BAD, FLAGS, INTERPOLATED, MISSING, SPIKE
+from pc2dae.flight.schema import observed, suite_of
 from pc2dae.noise import noise_level
 from pc2dae.qc import screen
 from pc2dae.response.t90 import response_times

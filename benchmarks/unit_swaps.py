@@ -23,8 +23,9 @@ from real_data import RECORDS
 
 import pc2dae
 from pc2dae.align.grid import align
+from pc2dae.arrays import Array
 from pc2dae.errors import Pc2daeError
-from pc2dae.flight.stream import Array, Stream
+from pc2dae.flight.stream import Stream
 from pc2dae.simulate import simulate_flight, write_flight_files
 from pc2dae.suite import ENVIRONMENT, Suite, load_suite
 

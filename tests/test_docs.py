@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import pc2dae
-from pc2dae.flight.schema import FLAGS, INDETERMINATE
+from pc2dae.flags import FLAGS, INDETERMINATE
 from pc2dae.suite import parse_suite
 
 ROOT = Path(__file__).parents[1]

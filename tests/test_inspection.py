@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from pc2dae.flight.schema import INTERPOLATED, STALE, STARTUP, new_flight
+from pc2dae.flags import INTERPOLATED, STALE, STARTUP
+from pc2dae.flight.schema import new_flight
 from pc2dae.inspection import campaign, inspect_flight
 from pc2dae.suite import load_suite
 

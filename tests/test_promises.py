@@ -20,7 +20,8 @@ from pc2dae.edge.messages import Sample
 from pc2dae.edge.stream import StreamingDenoiser
 from pc2dae.errors import FlightError
 from pc2dae.filters import FILTERS
-from pc2dae.flight.schema import FLAT_LINE, MISSING, SATURATED, STALE, new_flight
+from pc2dae.flags import FLAT_LINE, MISSING, SATURATED, STALE
+from pc2dae.flight.schema import new_flight
 from pc2dae.pipeline import denoise, ingest
 from pc2dae.registry import SHIPPED, load_model
 from pc2dae.suite import Suite, load_suite, parse_suite

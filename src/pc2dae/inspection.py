@@ -9,7 +9,8 @@ import numpy as np
 import xarray as xr
 
 from pc2dae.arrays import Array, Mask
-from pc2dae.flight.schema import BAD, INTERPOLATED, MISSING, STALE, STARTUP, TAPE_ADVANCE, check_flight, observed
+from pc2dae.flags import BAD, INTERPOLATED, MISSING, STALE, STARTUP, TAPE_ADVANCE
+from pc2dae.flight.schema import check_flight, observed
 from pc2dae.noise import noise_level
 from pc2dae.qc import judge_families, shares
 from pc2dae.response.t90 import ResponseTime, response_times

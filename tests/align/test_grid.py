@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from pc2dae.align.grid import align, bridge, repair_stamps, stale_rows
 from pc2dae.errors import FlightError
+from pc2dae.flags import INTERPOLATED, MISSING, STALE
 from pc2dae.flight.cells import cells_of
-from pc2dae.flight.schema import INTERPOLATED, MISSING, STALE
 from pc2dae.flight.stream import Stream
 from pc2dae.suite import parse_suite
 

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from pc2dae.flags import SATURATED
 from pc2dae.flight import write_flight
-from pc2dae.flight.schema import SATURATED, new_flight
+from pc2dae.flight.schema import new_flight
 from pc2dae.suite import Channel, Family, Suite
 
 CO = Channel(name="co", units="ppb", noise_sigma=5.0)

@@ -10,7 +10,8 @@ import xarray as xr
 
 from pc2dae.calibration import coefficients, compensate, without_sheet
 from pc2dae.errors import SuiteError
-from pc2dae.flight.schema import MISSING, THERMAL_TRANSIENT, new_flight
+from pc2dae.flags import MISSING, THERMAL_TRANSIENT
+from pc2dae.flight.schema import new_flight
 from pc2dae.suite import load_suite
 
 ROWS = 50

@@ -200,3 +200,10 @@ def test_intervals_cover_nine_tenths_over_random_suites(model) -> None:
     covered, plumes = np.concatenate(inside), np.concatenate(is_plume)
     for part in (covered, covered[plumes], covered[~plumes]):
         assert 0.85 <= part.mean() <= 0.95
+
+
+def test_latency_is_in_seconds() -> None:
+    model = replace(load_model("adaptive-short"))
+    one, two = (model.engine(suite_of(1).model_copy(update={"rate_hz": rate})) for rate in (1.0, 2.0))
+    assert model.latency_s == model.look_ahead / 2
+    assert one.latency_s == 2 * two.latency_s == one.look_ahead + one.hop - 1

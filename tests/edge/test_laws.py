@@ -12,10 +12,11 @@ from functools import cache, partial
 import numpy as np
 import pytest
 
-from pc2dae.denoiser import Array, Estimate
+from pc2dae.arrays import Array
+from pc2dae.denoiser import Estimate
 from pc2dae.edge.levels import WINDOW, of_flight
 from pc2dae.registry import load_model
-from pc2dae.suite import parse_suite
+from pc2dae.suite import Suite, parse_suite
 
 DOORS = [("adaptive", "flight"), ("adaptive-short", "flight"), ("adaptive-short", "live"), ("adaptive-causal", "live")]
 T = 900
@@ -27,10 +28,13 @@ model = cache(load_model)
 
 
 def run(name: str, profile: str, values: Array, *, bound: float = 0.0, rate: float = 1.0) -> Estimate:
-    channels = [f'[[family.channel]]\nname="c{i}"\nunits="1"\nlower_bound={bound}\n' for i in range(len(values))]
-    text = f'name="law"\nrate_hz={rate}\n[[family]]\nname="f"\n' + "".join(channels)
-    job = model(name, profile=profile).prepare(None, parse_suite(text, where="law"))  # type: ignore[arg-type]
+    job = model(name, profile=profile).prepare(None, suite_of(len(values), bound, rate))  # type: ignore[arg-type]
     return job(values, np.full((3, values.shape[1]), np.nan), np.isfinite(values))
+
+
+def suite_of(count: int, bound: float = 0.0, rate: float = 1.0) -> Suite:
+    channels = [f'[[family.channel]]\nname="c{i}"\nunits="1"\nlower_bound={bound}\n' for i in range(count)]
+    return parse_suite(f'name="law"\nrate_hz={rate}\n[[family]]\nname="f"\n' + "".join(channels), where="law")
 
 
 @cache
@@ -152,10 +156,9 @@ def test_a_record_may_be_cut(name: str, profile: str) -> None:
         whole, part = run(name, profile, x).unbounded, run(name, profile, x[:, seam:]).unbounded
     else:
         levels, new = of_flight(x, np.isfinite(x), np.zeros(1))
-        whole = denoiser._in_pieces(x, new, levels, np.zeros(1))[0]
-        part = denoiser._in_pieces(x[:, seam:], new[:, seam:], levels.each(lambda level: level[:, seam:]), np.zeros(1))[
-            0
-        ]
+        engine, later = denoiser.engine(suite_of(1)), levels.each(lambda level: level[:, seam:])
+        whole = engine._in_pieces(x, new, levels)[0]
+        part = engine._in_pieces(x[:, seam:], new[:, seam:], later)[0]
     beyond = denoiser.look_back + WINDOW
     assert np.abs(whole[:, seam + beyond :] - part[:, beyond:]).max() < EXACT
 

@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pc2dae.denoiser import Array
+from pc2dae.arrays import Array
 from pc2dae.edge import gateway as module
 from pc2dae.edge.adaptive import AdaptiveDenoiser
-from pc2dae.edge.engines import AdaptiveEngine
+from pc2dae.edge.engine import Engine
 from pc2dae.edge.gateway import Gateway
 from pc2dae.edge.messages import Clean, parse_sample, schema, stamp
 from pc2dae.edge.outbox import Outbox
@@ -30,7 +30,7 @@ SUITE = parse_suite(
 START = datetime(2025, 10, 1, 12, tzinfo=UTC)
 
 
-def engine(ahead: int = 2) -> AdaptiveEngine:
+def engine(ahead: int = 2) -> Engine:
     """A network that gives back what it saw, the mean of the sample and the one before it."""
 
     def network(values: Array, valid: Array, noise: Array, *others: Array) -> tuple[Array, ...]:
@@ -39,7 +39,7 @@ def engine(ahead: int = 2) -> AdaptiveEngine:
         return mean, mean, noise
 
     denoiser = AdaptiveDenoiser("stand-in", network, look_back=4, look_ahead=ahead, before=4, after=ahead)
-    return AdaptiveEngine(denoiser, SUITE)
+    return denoiser.engine(SUITE)
 
 
 def message(seq: int, *, flight: str = "f", second: int | None = None, **more: Any) -> bytes:

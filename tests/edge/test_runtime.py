@@ -67,7 +67,9 @@ def test_memory_does_not_grow_with_the_record():
         largest.append(len(values))
         return (values,)
 
-    denoiser = WindowedDenoiser("net", SUITE, network)
+    done = []
+    denoiser = WindowedDenoiser("net", SUITE, network, progress=lambda *counts: done.append(counts))
     denoiser.prepare(FLIGHT, SUITE)(np.ones((3, 20_000)), np.zeros((3, 20_000)), np.ones((3, 20_000), bool))
     assert max(largest) == 64
     assert sum(largest) == 1250
+    assert (done[0], done[-1]) == ((1024, 20_000), (20_000, 20_000))

@@ -15,15 +15,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pc2dae.denoiser import Array, Estimate
+from pc2dae.arrays import Array
+from pc2dae.denoiser import Estimate
 from pc2dae.edge.adaptive import AdaptiveDenoiser
-from pc2dae.edge.checks import MISSING, NOT_MEASURED, OUT_OF_RANGE, SATURATED, STALE, LiveChecks
-from pc2dae.edge.engines import AdaptiveEngine, Engine, WindowedEngine
-from pc2dae.edge.load import open_live
+from pc2dae.edge.checks import LiveChecks
+from pc2dae.edge.engine import Engine
+from pc2dae.edge.load import open_network
 from pc2dae.edge.messages import Sample
 from pc2dae.edge.runtime import WindowedDenoiser
 from pc2dae.edge.stream import Ready, StreamingDenoiser
 from pc2dae.errors import ModelError
+from pc2dae.flags import MISSING, OUT_OF_RANGE, SATURATED, STALE
 from pc2dae.suite import parse_suite
 
 SUITE = parse_suite(
@@ -34,7 +36,7 @@ SUITE = parse_suite(
     where="test",
 )
 START = datetime(2025, 10, 1, 12, tzinfo=UTC)
-shipped = cache(open_live)
+shipped = cache(open_network)
 SCALE = np.array([[100.0], [40.0], [100.0]])
 Record = tuple[Array, Array, np.ndarray]
 
@@ -136,7 +138,7 @@ def assert_equal(ready: list[Ready], expected: Estimate) -> None:
 @given(length=st.integers(1, 420), cuts=st.lists(st.integers(1, 400), max_size=20), seed=st.integers(0, 5))
 def test_any_chunking_equals_the_live_profile(variant: str, length: int, cuts: list[int], seed: int) -> None:
     denoiser, data = averaging(*VARIANTS[variant]), record(length, seed)
-    ready = streamed(AdaptiveEngine(denoiser, SUITE), chunks(samples(data), cuts))
+    ready = streamed(denoiser.engine(SUITE), chunks(samples(data), cuts))
     assert_equal(ready, offline(denoiser, data))
 
 
@@ -144,55 +146,55 @@ def test_any_chunking_equals_the_live_profile(variant: str, length: int, cuts: l
 @settings(max_examples=3, deadline=None)
 @given(cuts=st.lists(st.integers(1, 1000), max_size=8), seed=st.integers(0, 5))
 def test_the_shipped_networks_stream_what_they_denoise(name: str, length: int, cuts: list[int], seed: int) -> None:
-    denoiser, _ = shipped(name)
+    denoiser, _ = shipped(name, profile="live")
     assert isinstance(denoiser, AdaptiveDenoiser)
     data = record(length, seed)
-    ready = streamed(AdaptiveEngine(denoiser, SUITE), chunks(samples(data), cuts))
+    ready = streamed(denoiser.engine(SUITE), chunks(samples(data), cuts))
     assert_equal(ready, offline(denoiser, data))
 
 
 @pytest.mark.parametrize("name", ["adaptive", "adaptive-short", "adaptive-causal"])
 @pytest.mark.parametrize(("length", "missing"), [(1, 0), (2, 0), (3, 1), (10, 0), (10, 4), (120, 40), (10, 10)])
 def test_short_records_and_those_that_begin_with_nothing(name: str, length: int, missing: int) -> None:
-    denoiser, _ = shipped(name)
+    denoiser, _ = shipped(name, profile="live")
     assert isinstance(denoiser, AdaptiveDenoiser)
     data = record(length)
     data[0][:, :missing], data[2][:, :missing] = np.nan, False
     for parts in ([samples(data)], [[s] for s in samples(data)]):
-        assert_equal(streamed(AdaptiveEngine(denoiser, SUITE), parts), offline(denoiser, data))
+        assert_equal(streamed(denoiser.engine(SUITE), parts), offline(denoiser, data))
 
 
 @settings(max_examples=8, deadline=None)
 @given(length=st.integers(1, 420), cuts=st.lists(st.integers(1, 400), max_size=20), seed=st.integers(0, 5))
 def test_any_chunking_equals_the_emit_rule(length: int, cuts: list[int], seed: int) -> None:
     data = record(length, seed)
-    ready = streamed(WindowedEngine(windowed(), SUITE), chunks(samples(data), cuts))
+    ready = streamed(windowed().engine(SUITE), chunks(samples(data), cuts))
     assert_equal(ready, offline(windowed(), data))
 
 
 def test_one_by_one_over_many_moves_of_the_memory() -> None:
     denoiser, data = averaging(40, 6), record(1100)
-    assert_equal(streamed(AdaptiveEngine(denoiser, SUITE), [[s] for s in samples(data)]), offline(denoiser, data))
+    assert_equal(streamed(denoiser.engine(SUITE), [[s] for s in samples(data)]), offline(denoiser, data))
 
 
 @pytest.mark.parametrize(("variant", "latency"), [("short", 6), ("causal", 0)])
 def test_an_estimate_comes_exactly_after_the_look_ahead(variant: str, latency: int) -> None:
-    stream = StreamingDenoiser(AdaptiveEngine(averaging(*VARIANTS[variant]), SUITE))
-    assert stream.latency_s == latency
+    stream = StreamingDenoiser(averaging(*VARIANTS[variant]).engine(SUITE))
+    assert stream.engine.latency_s == latency
     for n, sample in enumerate(samples(record(60))):
         assert [r.index for r in stream.feed([sample])] == ([n - latency] if n >= latency else [])
 
 
 def test_a_network_that_waits_long_gives_out_in_groups() -> None:
-    stream = StreamingDenoiser(AdaptiveEngine(averaging(40, 70), SUITE))
-    assert stream.latency_s == 71
+    stream = StreamingDenoiser(averaging(40, 70).engine(SUITE))
+    assert stream.engine.latency_s == 71
     counts = [len(stream.feed([sample])) for sample in samples(record(76))]
     assert [(n, c) for n, c in enumerate(counts) if c] == [(71, 2), (73, 2), (75, 2)]
 
 
 def test_the_paper_networks_give_out_sixteen_at_a_time() -> None:
-    stream = StreamingDenoiser(WindowedEngine(windowed(), SUITE))
-    assert stream.latency_s == 63
+    stream = StreamingDenoiser(windowed().engine(SUITE))
+    assert stream.engine.latency_s == 63
     counts = [len(stream.feed([sample])) for sample in samples(record(100))]
     assert [(n, c) for n, c in enumerate(counts) if c] == [(63, 16), (79, 16), (95, 16)]
 
@@ -201,14 +203,14 @@ def test_a_missed_second_is_stepped_as_missing() -> None:
     data, hole = record(120), range(30, 45)
     data[0][:, hole], data[1][:, hole], data[2][:, hole] = np.nan, np.nan, False
     denoiser = averaging(40, 6)
-    ready = streamed(AdaptiveEngine(denoiser, SUITE), [samples(data, skip=hole)])
+    ready = streamed(denoiser.engine(SUITE), [samples(data, skip=hole)])
     assert_equal(ready, offline(denoiser, data))
     assert (np.stack([r.bits for r in ready], 1)[:, hole] == MISSING).all()
     assert ready[30].microseconds - ready[0].microseconds == 30_000_000
 
 
 def test_a_late_sample_is_placed_while_its_second_is_open_and_reported_after() -> None:
-    stream, items = StreamingDenoiser(AdaptiveEngine(averaging(40, 6), SUITE)), samples(record(60))
+    stream, items = StreamingDenoiser(averaging(40, 6).engine(SUITE)), samples(record(60))
     given = stream.feed(items[:20] + items[21:26])  # 25 is the newest, 19 was given out
     assert given[-1].index == 19
     assert stream.feed([items[20]]) == []
@@ -224,13 +226,13 @@ def test_a_late_sample_is_placed_while_its_second_is_open_and_reported_after() -
 def test_chunks_do_not_matter_when_samples_come_in_disorder(order: list[int], cuts: list[int]) -> None:
     items = samples(record(60))
     shuffled = items[:30] + [items[30 + k] for k in order] + items[42:]
-    engine = AdaptiveEngine(averaging(20, 4), SUITE)
+    engine = averaging(20, 4).engine(SUITE)
     one, other = (streamed(engine, parts) for parts in ([[s] for s in shuffled], chunks(shuffled, cuts)))
     np.testing.assert_allclose(np.stack([r.value for r in one]), np.stack([r.value for r in other]), rtol=1e-6)
 
 
 def test_two_samples_of_one_second_are_averaged() -> None:
-    stream = StreamingDenoiser(AdaptiveEngine(averaging(40, 6), SUITE))
+    stream = StreamingDenoiser(averaging(40, 6).engine(SUITE))
     first = Sample(flight="f", seq=0, time=START, values={"co": 10.0, "no": None})
     second = Sample(flight="f", seq=1, time=START + timedelta(seconds=0.4), values={"co": 20.0, "no": 7.0})
     stream.feed([first, second])
@@ -240,7 +242,7 @@ def test_two_samples_of_one_second_are_averaged() -> None:
 
 def test_one_wrong_stamp_does_not_end_a_flight_but_an_outage_is_bridged() -> None:
     items = samples(record(60))
-    stream = StreamingDenoiser(AdaptiveEngine(averaging(40, 6), SUITE))
+    stream = StreamingDenoiser(averaging(40, 6).engine(SUITE))
     wrong = items[20].model_copy(update={"time": START + timedelta(hours=0.8)})
     given = stream.feed([*items[:20], wrong, *items[21:40]])
     assert [r.index for r in given] == list(range(34))
@@ -253,7 +255,7 @@ def test_one_wrong_stamp_does_not_end_a_flight_but_an_outage_is_bridged() -> Non
 
 
 def test_a_restored_stream_goes_on_as_if_nothing_had_happened() -> None:
-    engine, items = AdaptiveEngine(averaging(40, 6), SUITE), samples(record(400))
+    engine, items = averaging(40, 6).engine(SUITE), samples(record(400))
     whole = streamed(engine, [items])
     first = StreamingDenoiser(engine)
     ready = first.feed(items[:217])
@@ -266,7 +268,7 @@ def test_a_restored_stream_goes_on_as_if_nothing_had_happened() -> None:
     assert [r.index for r in ready + later] == [*range(211), *range(297, 400)]
     np.testing.assert_array_equal(np.stack([r.value for r in later]), np.stack([r.value for r in whole[297:]]))
     with pytest.raises(ModelError, match="another model"):
-        StreamingDenoiser(AdaptiveEngine(averaging(40, 5), parse_suite(_other(), where="test"))).restore(first.state())
+        StreamingDenoiser(averaging(40, 5).engine(parse_suite(_other(), where="test"))).restore(first.state())
 
 
 def _other() -> str:
@@ -274,7 +276,7 @@ def _other() -> str:
 
 
 def test_names_nobody_knows_are_reported_once() -> None:
-    stream = StreamingDenoiser(AdaptiveEngine(averaging(40, 6), SUITE))
+    stream = StreamingDenoiser(averaging(40, 6).engine(SUITE))
     odd = [Sample.model_validate({"flight": "f", "seq": n, "time": START + timedelta(seconds=n), "values": {"c0": 1.0},
                                   "enviroment": {}}) for n in range(5)]  # fmt: skip
     stream.feed(odd)
@@ -328,17 +330,8 @@ def test_live_checks_begin_with_the_last_value_of_a_restored_stream() -> None:
     assert LiveChecks(SUITE)(np.array([1.0, 65535.0, -9999.0]), before).tolist() == [0, 0, MISSING]
 
 
-def test_the_flags_are_those_of_a_flight() -> None:
-    from pc2dae.edge import checks
-    from pc2dae.flight import schema
-
-    assert schema.NOT_MEASURED == NOT_MEASURED
-    for name in ("MISSING", "STALE", "OUT_OF_RANGE", "SATURATED", "BELOW_DETECTION"):
-        assert getattr(checks, name) == getattr(schema, name)
-
-
 def test_memory_does_not_grow() -> None:
-    stream = StreamingDenoiser(WindowedEngine(windowed(), SUITE))
+    stream = StreamingDenoiser(windowed().engine(SUITE))
     data = record(800)
 
     def run(day: int) -> None:

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from pc2dae.flags import BAD, STALE
 from pc2dae.flight import write_flight
-from pc2dae.flight.schema import BAD, STALE, new_flight
+from pc2dae.flight.schema import new_flight
 from pc2dae.suite import load_suite
 
 

@@ -11,8 +11,9 @@ import xarray as xr
 
 import pc2dae
 from pc2dae.errors import FlightError
+from pc2dae.flags import MISSING, SPIKE
 from pc2dae.flight import conform, read_flight, write_flight
-from pc2dae.flight.schema import MISSING, SPIKE, check_flight, new_flight, suite_of
+from pc2dae.flight.schema import check_flight, new_flight, suite_of
 from pc2dae.suite import Channel, Family, Suite
 
 START = np.datetime64("2025-10-05T14:00:00", "ns")

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from pc2dae.errors import FlightError
+from pc2dae.flags import BELOW_DETECTION, MISSING, SATURATED
 from pc2dae.flight import read_flight, write_flight
 from pc2dae.flight.icartt import read_table
-from pc2dae.flight.schema import BELOW_DETECTION, MISSING, SATURATED, check_flight, new_flight
+from pc2dae.flight.schema import check_flight, new_flight
 from pc2dae.suite import Channel, Family, Suite, load_suite
 
 REAL = Path(__file__).parents[3] / "shared/data/act_america_icartt/ACTAMERICA-mrg05-c130_merge_20160805_R3.ict"

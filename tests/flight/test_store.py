@@ -11,8 +11,9 @@ import pytest
 import xarray as xr
 
 from pc2dae.errors import FlightError
+from pc2dae.flags import SATURATED
 from pc2dae.flight import read_flight, write_flight
-from pc2dae.flight.schema import SATURATED, new_flight
+from pc2dae.flight.schema import new_flight
 from pc2dae.suite import Channel, Family, Suite, load_suite
 
 SECOND = np.timedelta64(1, "s")

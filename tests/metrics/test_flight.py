@@ -4,7 +4,8 @@ import xarray as xr
 
 import pc2dae
 from pc2dae.errors import FlightError
-from pc2dae.flight.schema import STALE, new_flight
+from pc2dae.flags import STALE
+from pc2dae.flight.schema import new_flight
 from pc2dae.metrics import score_flight
 from pc2dae.suite import load_suite
 

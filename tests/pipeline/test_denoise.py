@@ -9,7 +9,8 @@ import pc2dae
 from pc2dae.denoiser import Estimate
 from pc2dae.edge.runtime import WindowedDenoiser
 from pc2dae.errors import FlightError, ModelError
-from pc2dae.flight.schema import MISSING, new_flight
+from pc2dae.flags import MISSING
+from pc2dae.flight.schema import new_flight
 from pc2dae.suite import Suite, parse_suite
 
 SUITE = parse_suite(
@@ -209,5 +210,5 @@ def test_a_filter_is_a_model_too(flight):
 
 
 def test_a_misspelt_model_is_named(flight):
-    with pytest.raises(ModelError, match="no model 'leam'; did you mean 'lean'"):
+    with pytest.raises(ModelError, match="unknown model 'leam'; did you mean 'lean'"):
         pc2dae.denoise(flight, model="leam")

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from pc2dae.errors import FlightError
-from pc2dae.flight.schema import OUT_OF_RANGE, new_flight
+from pc2dae.flags import OUT_OF_RANGE
+from pc2dae.flight.schema import new_flight
 from pc2dae.plumes import survey
 from pc2dae.plumes.species import sensors, species_of
 from pc2dae.plumes.survey import channel_signals, encounter_intervals, species_signals, without_slope

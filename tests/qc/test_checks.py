@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pc2dae.flight.schema import (
+from pc2dae.flags import (
     BELOW_BOUND,
     BELOW_DETECTION,
     FLAT_LINE,

@@ -8,7 +8,7 @@ import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pc2dae.flight.schema import (
+from pc2dae.flags import (
     BELOW_DETECTION,
     FLAT_LINE,
     MISSING,
@@ -20,8 +20,8 @@ from pc2dae.flight.schema import (
     STARTUP,
     TAPE_ADVANCE,
     THERMAL_TRANSIENT,
-    new_flight,
 )
+from pc2dae.flight.schema import new_flight
 from pc2dae.qc import screen
 from pc2dae.suite import Suite, load_suite, parse_suite
 

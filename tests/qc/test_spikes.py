@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pc2dae.flight.schema import SPIKE
+from pc2dae.flags import SPIKE
 from pc2dae.qc.spikes import moves, spike
 
 

@@ -12,7 +12,8 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from pc2dae.flight.schema import NOT_MEASURED, suite_of
+from pc2dae.flags import NOT_MEASURED
+from pc2dae.flight.schema import suite_of
 from pc2dae.noise import noise_level
 from pc2dae.plumes.species import PPB, species_of
 from pc2dae.suite import Suite

@@ -19,8 +19,6 @@ import pc2dae
 from pc2dae.archive.layout import Archive, Record
 from pc2dae.archive.sources import Source
 from pc2dae.archive.task import denoise_one, order_of
-from pc2dae.denoiser import Denoiser
-from pc2dae.edge.engines import engine_of
 from pc2dae.edge.messages import Sample
 from pc2dae.edge.stream import StreamingDenoiser
 from pc2dae.flight import write_flight
@@ -35,7 +33,7 @@ Array = NDArray[np.float64]
 
 
 @cache
-def loaded(model: str, profile: str) -> Denoiser:
+def loaded(model: str, profile: str) -> Any:
     """A shipped model, loaded once."""
     return pc2dae.load_model(model, profile=profile)
 
@@ -48,7 +46,7 @@ def denoised(flight: xr.Dataset, model: str, profile: str) -> xr.Dataset:
 def streamed(clean: xr.Dataset, model: str) -> dict[str, Array]:
     """Unbounded estimates by channel that a stream gives for the samples which `clean` was made from."""
     names = denoised_names(clean)
-    stream = StreamingDenoiser(engine_of(loaded(model, "live"), _only(suite_of(clean), names)))
+    stream = StreamingDenoiser(loaded(model, "live").engine(_only(suite_of(clean), names)))
     items = samples(clean, names)
     ready = [r for at in range(0, len(items), _CHUNK) for r in stream.feed(items[at : at + _CHUNK])] + stream.flush()
     assert not stream.problems, stream.problems

@@ -9,7 +9,8 @@ import pytest
 import xarray as xr
 
 from pc2dae import report
-from pc2dae.flight.schema import STALE, STARTUP, new_flight
+from pc2dae.flags import STALE, STARTUP
+from pc2dae.flight.schema import new_flight
 from pc2dae.pipeline import denoise
 from pc2dae.suite import Suite, parse_suite
 

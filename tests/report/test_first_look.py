@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from pc2dae.flight.schema import SPIKE, STALE, new_flight
+from pc2dae.flags import SPIKE, STALE
+from pc2dae.flight.schema import new_flight
 from pc2dae.report.first_look import _limits, first_look
 from pc2dae.suite import load_suite
 

@@ -11,7 +11,7 @@ import pytest
 import xarray as xr
 
 import pc2dae
-from pc2dae.flight.schema import OUT_OF_RANGE
+from pc2dae.flags import OUT_OF_RANGE
 from pc2dae.report import slides
 from pc2dae.report.page import script_json
 

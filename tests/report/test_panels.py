@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from pc2dae.flight.schema import BELOW_DETECTION, INTERPOLATED, MISSING, SPIKE, STALE
+from pc2dae.flags import BELOW_DETECTION, INTERPOLATED, MISSING, SPIKE, STALE
 from pc2dae.plumes import survey
 from pc2dae.report.panels import channel_figure, flag_counts, kinds
 from pc2dae.suite import Suite

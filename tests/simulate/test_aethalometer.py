@@ -3,7 +3,7 @@ import json
 import numpy as np
 import pytest
 
-from pc2dae.flight.schema import STARTUP, TAPE_ADVANCE
+from pc2dae.flags import STARTUP, TAPE_ADVANCE
 from pc2dae.simulate import SimulatedFlight, fly_plan, plan_campaign, true_grid
 from pc2dae.simulate.aethalometer import CHANNELS, absorbing, gain
 

@@ -1,6 +1,6 @@
 import numpy as np
 
-from pc2dae.flight.schema import MISSING
+from pc2dae.flags import MISSING
 from pc2dae.simulate.clocks import Clock, Sampling, lost_seconds, on_seconds, response_on_seconds, sampling
 
 START = np.datetime64("2025-10-06T18:00:00", "ns")

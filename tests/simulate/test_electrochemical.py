@@ -3,7 +3,7 @@ import json
 import numpy as np
 import pytest
 
-from pc2dae.flight.schema import SPIKE
+from pc2dae.flags import SPIKE
 from pc2dae.simulate import SimulatedFlight, true_grid
 from pc2dae.simulate.payload import T90, make_cells
 

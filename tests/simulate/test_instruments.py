@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from pc2dae.flight.schema import STALE
+from pc2dae.flags import STALE
 from pc2dae.flight.stream import Stream
 from pc2dae.simulate import SimulatedFlight
 

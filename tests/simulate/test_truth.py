@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from pc2dae.flight.schema import MISSING
+from pc2dae.flags import MISSING
 from pc2dae.simulate import SimulatedFlight, aethalometer, electrochemical, fly_plan, instruments
 from pc2dae.simulate.clocks import Sampling, sampling
 from pc2dae.simulate.processes import lagged

@@ -14,7 +14,7 @@ from hypothesis.extra.numpy import arrays
 
 from pc2dae.edge.card import parse_card
 from pc2dae.edge.onnx_check import inspect
-from pc2dae.edge.runtime import denoiser_of, open_onnx
+from pc2dae.edge.runtime import denoiser_of
 from pc2dae.errors import ModelError
 from pc2dae.model.pc2dae import LEAN, PC2DAE
 from pc2dae.registry import load_model
@@ -188,7 +188,7 @@ def test_a_checkpoint_is_exported_with_its_card_beside_it(twin, traced_once, tmp
     line = export.export_checkpoint(tmp_path / "run", tmp_path / "out.onnx")
     assert "differs from torch by" in line
     beside = parse_card((tmp_path / "out.card.json").read_bytes(), where="card")
-    assert beside["sha256"]["onnx"] == open_onnx(tmp_path / "out.onnx").sha256
+    assert beside["sha256"]["onnx"] == load_model(tmp_path / "out.onnx").sha256
 
 
 def test_a_tuned_adaptive_network_is_exported_as_it_was_saved(tmp_path):

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pc2dae.errors import FlightError
-from pc2dae.flight.schema import STALE, new_flight
+from pc2dae.flags import STALE
+from pc2dae.flight.schema import new_flight
 from pc2dae.suite import parse_suite
 from pc2dae.windows.slicing import WINDOW, Record, Segment, data_hash, random_crops, record_of, split, tiled_crops
 

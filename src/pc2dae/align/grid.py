@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from pc2dae.align.clock_steps import undo_step_back
 from pc2dae.arrays import Array, Index, Mask
 from pc2dae.errors import FlightError
+from pc2dae.flags import INTERPOLATED, STALE
 from pc2dae.flight.cells import MAX_NUMBERS, cell_means, grid_of, without_sentinels
-from pc2dae.flight.schema import INTERPOLATED, STALE, new_flight
+from pc2dae.flight.schema import new_flight
 from pc2dae.flight.stream import Stream
 from pc2dae.flight.unit_checks import check_units, checked_position, mended
 from pc2dae.suite import ENVIRONMENT, MOTION, Suite

@@ -82,9 +82,8 @@ def stream(
 
         broker = Broker.parse(mqtt, user=user, password=password, tls=tls, ca=ca)
         service = Service(gateway, broker, topic_in=str(topic_in), topic_out=str(topic_out), card=card, confirm=confirm)
-        latency = (engine.look_ahead + engine.hop - 1) / engine.suite.rate_hz
         typer.echo(f"{mqtt}: {topic_in} → {topic_out} with {model}, {len(engine.suite.names)} channels, "
-                   f"{latency:g} s behind; state in {state}, refused messages in {refused}; Ctrl-C stops, "
+                   f"{engine.latency_s:g} s behind; state in {state}, refused messages in {refused}; Ctrl-C stops, "
                    "nothing is lost", err=True)  # fmt: skip
         _until_stopped(service.run)
         typer.echo(gateway.health.model_dump_json(), err=True)

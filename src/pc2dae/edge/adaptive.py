@@ -11,6 +11,7 @@ import numpy as np
 from pc2dae.arrays import Floats, Mask
 from pc2dae.denoiser import LARGEST, WIDENED, Estimate, Job
 from pc2dae.edge.card import digest
+from pc2dae.edge.engine import Engine, Progress, Stretch
 from pc2dae.edge.gap_fill import bridged
 from pc2dae.edge.levels import Levels, of_flight, trailing
 from pc2dae.edge.onnx_check import Facts, card_of
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 
 INPUTS = ("values", "valid", "noise", "lag1", "bound", "group")
 NEAR = 2e4  # σ above the bound: float32 still has a thousandth of σ there
-PIECE = 4096  # samples given out per run: bounds memory, and is long beside the overlap
+PIECE = 4096  # samples estimated per run: bounds memory, and is long compared with the overlap
+_SHARE = 32  # a stream waits a 32nd of the look-ahead longer, and runs that much less often
 
 Network = Callable[..., tuple[Floats, ...]]  # the inputs above, (batch, channel, time) each
 
@@ -36,67 +38,87 @@ class AdaptiveDenoiser:
     look_back: int  # samples that an estimate depends on, before it …
     look_ahead: int  # … and after it
     before: int  # an estimate is made of samples at most so many before …
-    after: int  # … and so many after it: where there is none, there is no estimate
+    after: int  # … and so many after it: without any of them there is no estimate
     sha256: str = ""
     profile: str = "flight"
-    progress: Callable[[int, int], None] | None = None
+    progress: Progress | None = None
+    rate_hz: float = 1.0  # of the suite it was prepared for last
 
     @property
     def latency_s(self) -> float:
-        """How far ahead it looks, at one sample per second."""
-        return float(self.look_ahead)
+        """How far ahead it looks, at `rate_hz`: the network counts in samples."""
+        return self.look_ahead / self.rate_hz
 
     def prepare(self, flight: xr.Dataset, suite: Suite) -> Job:
         """The job for the channels of `suite`: their bounds, and the noise each is assumed to have at take-off."""
-        bound: Floats = np.array([channel.lower_bound for channel in suite.channels])
-        prior = np.array([channel.noise_sigma or np.nan for channel in suite.channels])
+        return self.engine(suite)
 
-        def job(values: Floats, environment: Floats, valid: Mask) -> Estimate:
-            seen = valid & (np.abs(np.nan_to_num(values, nan=np.inf)) < LARGEST)
-            if self.profile == "live":
-                levels, new = trailing(values, seen, bound, prior)
-                unbounded, spread = self._in_pieces(values, new, levels, bound)
-            else:
-                levels, new = of_flight(values, seen, bound)
-                unbounded, spread = self._at_own_rate(values, new, levels, bound)
-            return Estimate(np.maximum(unbounded, bound[:, None]), unbounded, spread)
+    def engine(self, suite: Suite) -> AdaptiveEngine:
+        """The network for the channels of `suite`."""
+        self.rate_hz = suite.rate_hz
+        return AdaptiveEngine(self, suite)
 
-        return job
 
-    def run(self, values: Floats, new: Mask, levels: Levels, bound: Floats, given: slice) -> tuple[Floats, Floats]:
-        """Estimate and uncertainty of the samples `given` of one stretch, (channel, time); NaN where there is none."""
-        nothing = ~near(new, self.before, self.after)[:, given]
+class AdaptiveEngine(Engine):
+    """The adaptive network for the channels of a suite: noise levels in, an uncertainty out."""
+
+    needs_noise = True
+
+    def __init__(self, denoiser: AdaptiveDenoiser, suite: Suite) -> None:
+        self.denoiser, self.suite = denoiser, suite
+        self.look_back, self.look_ahead = denoiser.look_back, denoiser.look_ahead
+        self.before, self.after = denoiser.before, denoiser.after
+        self.hop = max(1, denoiser.look_ahead // _SHARE)
+        self.identity = denoiser.sha256 or denoiser.name
+        self.bound: Floats = np.array([channel.lower_bound for channel in suite.channels])
+        self.prior: Floats = np.array([channel.noise_sigma or np.nan for channel in suite.channels])
+
+    def __call__(self, values: Floats, environment: Floats, valid: Mask) -> Estimate:
+        """The estimate of a whole record."""
+        seen = valid & (np.abs(np.nan_to_num(values, nan=np.inf)) < LARGEST)
+        if self.denoiser.profile == "live":
+            levels, new = trailing(values, seen, self.bound, self.prior)
+            unbounded, spread = self._in_pieces(values, new, levels)
+        else:
+            levels, new = of_flight(values, seen, self.bound)
+            unbounded, spread = self._at_own_rate(values, new, levels)
+        return Estimate(np.maximum(unbounded, self.bound[:, None]), unbounded, spread)
+
+    def run(self, stretch: Stretch) -> Estimate:
+        """One call of the network on a stretch that ends where the record does, as in training; NaN without samples."""
+        values, new, levels, wanted = stretch.values, stretch.new, stretch.levels, stretch.wanted
+        nothing = ~near(new, self.before, self.after)[:, wanted]
         if nothing.all():
-            return np.full(nothing.shape, np.nan), np.full(nothing.shape, np.nan)
-        middle = _origin(values, new, levels.sigma, bound)
+            unknown = np.full(nothing.shape, np.nan)
+            return Estimate(unknown, unknown, unknown)
+        middle = _origin(values, new, levels.sigma, self.bound)
         zero = np.where(new.any(axis=1, keepdims=True), levels.zero - middle, 0.0)
         arrays = (values - middle, new, _known_from_later(levels.sigma), levels.lag1, zero, levels.group)
         with np.errstate(over="ignore", invalid="ignore"):  # beyond float32 is infinite, which the graph masks
             inputs = [np.ascontiguousarray(x[None], dtype=np.float32) for x in arrays]
-        _, moved, spread = (output[0, :, given].astype(np.float64) for output in self.network(*inputs))
-        return (
-            np.where(nothing, np.nan, moved + middle),
-            np.where(nothing, np.nan, spread * levels.doubt[:, given]),
-        )
+        _, moved, spread = (output[0, :, wanted].astype(np.float64) for output in self.denoiser.network(*inputs))
+        unbounded = np.where(nothing, np.nan, moved + middle)
+        spread = np.where(nothing, np.nan, spread * levels.doubt[:, wanted])
+        return Estimate(np.maximum(unbounded, self.bound[:, None]), unbounded, spread)
 
-    def _at_own_rate(self, values: Floats, new: Mask, levels: Levels, bound: Floats) -> tuple[Floats, Floats]:
-        """Estimate and uncertainty of a whole flight; where all channels are new at every k-th sample alone, by those.
+    def _at_own_rate(self, values: Floats, new: Mask, levels: Levels) -> tuple[Floats, Floats]:
+        """Estimate and uncertainty of a whole flight, on every k-th sample where no channel has new values between.
 
-        The network counts in samples: a record brought to a finer grid, by repetition or with gaps, keeps its answer.
+        The network counts in samples: a record on a finer grid, by repetition or with gaps, keeps its estimates.
         """
         at = np.flatnonzero(new.any(axis=0))
         step = int(np.gcd.reduce(np.diff(at))) if len(at) > 1 else 1
         if step == 1:
-            return self._bridged(values, new, levels, bound)
+            return self._bridged(values, new, levels)
         own = slice(int(at[0]) % step, None, step)
-        found = self._bridged(values[:, own], new[:, own], levels.each(lambda x: x[:, own]), bound)
+        found = self._bridged(values[:, own], new[:, own], levels.each(lambda x: x[:, own]))
         last = np.clip((np.arange(values.shape[1]) - own.start) // step, 0, found[0].shape[1] - 1)
         reached = near(new, self.before, self.after)
         return np.where(reached, found[0][:, last], np.nan), np.where(reached, found[1][:, last], np.nan)
 
-    def _bridged(self, values: Floats, new: Mask, levels: Levels, bound: Floats) -> tuple[Floats, Floats]:
-        """Estimate and uncertainty with gaps bridged, as far as the range of the channel's own samples allows."""
-        estimate, spread = self._in_pieces(values, new, levels, bound)
+    def _bridged(self, values: Floats, new: Mask, levels: Levels) -> tuple[Floats, Floats]:
+        """Estimate and uncertainty with gaps filled, within the range of the channel's own samples."""
+        estimate, spread = self._in_pieces(values, new, levels)
         value, wider = bridged(estimate, spread, new)
         for row, t in np.argwhere((value != estimate) & np.isfinite(value)):
             part = slice(max(t - self.before, 0), t + self.after + 1)
@@ -104,22 +126,12 @@ class AdaptiveDenoiser:
             value[row, t] = np.clip(value[row, t], own.min() - slack, own.max() + slack)
         return value, wider
 
-    def _in_pieces(self, values: Floats, new: Mask, levels: Levels, bound: Floats) -> tuple[Floats, Floats]:
-        """Estimate and uncertainty, piece by piece with overlap; where the record ends the array does, as in training.
-
-        Beside what goes in and comes out, memory is that of one piece, however long the record.
-        """
-        length = values.shape[1]
+    def _in_pieces(self, values: Floats, new: Mask, levels: Levels) -> tuple[Floats, Floats]:
+        """Estimate and uncertainty, with the memory of one piece besides input and output."""
         unbounded, spread = np.empty(values.shape), np.empty(values.shape)
-        for start in range(0, length, PIECE):
-            stop = min(start + PIECE, length)
-            begin = max(start - self.look_back, 0)
-            at = slice(begin, min(stop + self.look_ahead, length))
-            given = slice(start - begin, stop - begin)
-            here = levels.each(lambda x: x[:, at])  # noqa: B023 (called at once)
-            unbounded[:, start:stop], spread[:, start:stop] = self.run(values[:, at], new[:, at], here, bound, given)
-            if self.progress is not None:
-                self.progress(stop, length)
+        record = Stretch(values, new, new, levels, np.empty((3, 0)), slice(0, values.shape[1]))
+        for at, part in self.run_record(record, size=PIECE, progress=self.denoiser.progress):
+            unbounded[:, at], spread[:, at] = part.unbounded, part.sigma
         return unbounded, spread
 
 

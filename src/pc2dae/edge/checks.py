@@ -5,12 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from pc2dae.arrays import Bits, Floats, Mask
+from pc2dae.flags import BELOW_DETECTION, MISSING, OUT_OF_RANGE, SATURATED, STALE
 from pc2dae.sentinels import Extent, is_listed, is_wrapped
 from pc2dae.suite import Suite
-
-# The bits of `flight.schema.FLAGS` that matter here; a test holds the two together (this room has no xarray).
-MISSING, STALE, OUT_OF_RANGE, SATURATED, BELOW_DETECTION = 1, 2, 4, 32, 64
-NOT_MEASURED = 1855  # bad, or interpolated: no observation
 
 
 class LiveChecks:

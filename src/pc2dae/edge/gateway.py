@@ -12,13 +12,13 @@ from itertools import repeat
 import numpy as np
 
 from pc2dae.arrays import Floats
-from pc2dae.edge.checks import MISSING
 from pc2dae.edge.clock import NUMBERS, StreamClock
-from pc2dae.edge.engines import Engine
+from pc2dae.edge.engine import Engine
 from pc2dae.edge.messages import Ack, BadMessage, Health, Problem, Sample, parse_sample, stamp
 from pc2dae.edge.outbox import FullError, Letter, Outbox, Progress, Stored
 from pc2dae.edge.quarantine import Quarantine, Refused
 from pc2dae.edge.stream import Ready, StreamingDenoiser
+from pc2dae.flags import MISSING
 
 SNAPSHOT = 300  # messages of a flight between two snapshots
 OPEN = 256  # flights held in memory; others are read back when they speak again
@@ -384,7 +384,7 @@ class Gateway:
             "unbounded": self._numbers(ready.unbounded),
             "uncertainty": {} if ready.sigma is None else self._numbers(ready.sigma),
             "qc": dict(zip(self.names, ready.bits.tolist(), strict=True)),
-            "latency_s": stream.latency_s,
+            "latency_s": self.engine.latency_s,
         }
         return json.dumps(message, separators=(",", ":"), allow_nan=False).encode()
 

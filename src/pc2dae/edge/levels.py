@@ -34,6 +34,16 @@ class Levels:
     group: Floats  # channels of one number share their noise
     held: Floats  # 1: a slow sensor repeated by its logger, whose exact repeats are no new samples
 
+    @classmethod
+    def filled(cls, shape: tuple[int, ...]) -> Levels:
+        """Arrays of ones to be written to."""
+        return cls(*(np.ones(shape) for _ in fields(cls)))
+
+    @classmethod
+    def unused(cls, shape: tuple[int, ...]) -> Levels:
+        """In place of levels that no network reads; takes no memory."""
+        return cls(*(np.broadcast_to(1.0, shape) for _ in fields(cls)))
+
     def each(self, change: Callable[[Floats], Floats]) -> Levels:
         """The same facts, each array changed."""
         return Levels(*(change(getattr(self, field.name)) for field in fields(self)))
@@ -50,7 +60,7 @@ def of_flight(values: Floats, seen: Mask, bound: Floats) -> tuple[Levels, Mask]:
 
 def trailing(values: Floats, seen: Mask, bound: Floats, prior: Floats) -> tuple[Levels, Mask]:
     """Levels (channel, time) as a stream knows them, and which of its samples are new measurements."""
-    levels = Levels(*(np.empty(values.shape) for _ in fields(Levels)))
+    levels = Levels.filled(values.shape)
     for t in range(values.shape[1]):
         if is_due(t):
             past = slice(max(t - WINDOW, 0), t)

@@ -1,58 +1,71 @@
-"""Models for a live stream, by name or file, where there is nothing but numpy and onnxruntime."""
+"""Which network a name means, with numpy and onnxruntime alone: a shipped model, a training run's folder, a file."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from importlib.resources import as_file, files
 from pathlib import Path
+from typing import Literal, get_args
 
 from pc2dae.edge import adaptive
 from pc2dae.edge.adaptive import AdaptiveDenoiser, adaptive_of
-from pc2dae.edge.card import Card, digest
-from pc2dae.edge.engines import Engine, engine_of
-from pc2dae.edge.onnx_check import card_of, read_onnx
+from pc2dae.edge.card import Card, digest, parse_card
+from pc2dae.edge.engine import Engine
+from pc2dae.edge.onnx_check import card_of, read_limited, read_onnx
 from pc2dae.edge.runtime import WindowedDenoiser, denoiser_of
 from pc2dae.errors import ModelError, nearest
 from pc2dae.suite import Suite, load_suite, presets
 
 DEFAULT_SUITE = "black-kite"
+ShippedName = Literal["adaptive", "adaptive-short", "adaptive-causal", "lean", "wide"]
+SHIPPED: tuple[str, ...] = get_args(ShippedName)
+_log = logging.getLogger(__name__)
 
 
-def open_live(source: str | Path) -> tuple[AdaptiveDenoiser | WindowedDenoiser, Card]:
-    """The denoiser and card of a shipped model, a training run's folder or an ONNX file, checked before it runs."""
-    path = Path(source)
-    weights = files("pc2dae.weights")
-    shipped = sorted(p.name.removesuffix(".onnx") for p in weights.iterdir() if p.name.endswith(".onnx"))
-    if str(source) in shipped:
-        with as_file(weights / f"{source}.onnx") as file:
-            return open_network(file, str(source), profile="live")
+def open_network(
+    source: str | Path, *, profile: str = "flight"
+) -> tuple[AdaptiveDenoiser | WindowedDenoiser, Card] | None:
+    """Denoiser and card of a network in an ONNX file, whose digest is checked first; None if `source` names none."""
+    name, path = str(source), Path(source)
+    if name in SHIPPED:
+        if path.exists():
+            _log.warning("'%s' is the shipped model; write ./%s for the folder of that name", name, name)
+        with as_file(files("pc2dae.weights") / f"{name}.onnx") as shipped:
+            return _open(shipped, name, profile)
     if path.is_dir():
-        return open_network(path / "model.onnx", path.name, profile="live")
-    if path.is_file():
-        return open_network(path, path.stem, profile="live")
-    raise ModelError(f"there is no model '{source}' that runs live", hint=nearest(str(source), shipped))
+        digests = parse_card(read_limited(path / "card.json"), where=f"{path.name}/card.json")["sha256"]
+        if "model.onnx" not in digests:
+            return None
+        return _open(path / "model.onnx", path.name, profile, sha256=digests["model.onnx"])
+    return _open(path, path.stem, profile) if path.is_file() else None
 
 
 def live_engine(
     source: str | Path, *, suite: str | Path | None = None, exclude: Sequence[str] = ()
 ) -> tuple[Engine, Card]:
-    """Engine and card of a model for a suite's families but those excluded; default: the suite it was trained for."""
-    denoiser, card = open_live(source)
+    """Engine and card of a model for a suite without the families excluded; default: the suite it was trained for."""
+    found = open_network(source, profile="live")
+    if found is None:
+        hint = "export it with `pc2dae export`" if Path(source).is_dir() else nearest(str(source), SHIPPED)
+        raise ModelError(f"model '{source}' cannot run live: only shipped networks and ONNX files can", hint=hint)
+    denoiser, card = found
     own: Suite | None = getattr(denoiser, "suite", None)
     if suite is None and own is not None and own.name not in presets():
         chosen = own
     else:
         chosen = load_suite(suite if suite is not None else DEFAULT_SUITE if own is None else own.name)
     if exclude:
-        chosen.only(list(exclude))  # refuses names it does not know
-    engine = engine_of(denoiser, chosen.only([f.name for f in chosen.family if f.name not in exclude]))
+        chosen.only(list(exclude))  # an unknown name is an error
+    engine = denoiser.engine(chosen.only([f.name for f in chosen.family if f.name not in exclude]))
     engine.ignored = frozenset(chosen.names) - frozenset(engine.suite.names)
     return engine, card
 
 
-def open_network(path: Path, name: str, *, profile: str) -> tuple[AdaptiveDenoiser | WindowedDenoiser, Card]:
-    """An ONNX file as the denoiser its inputs say it is, and its card."""
-    data, facts = read_onnx(path)
+def _open(
+    path: Path, name: str, profile: str, *, sha256: str | None = None
+) -> tuple[AdaptiveDenoiser | WindowedDenoiser, Card]:
+    data, facts = read_onnx(path, sha256=sha256)
     card = {"model": name, "model_sha256": digest(data), **card_of(facts, where=path.name)}
     if facts.inputs == adaptive.INPUTS:
         return adaptive_of(data, facts, name=name, profile=profile), card

@@ -54,16 +54,18 @@ def read_limited(path: Path) -> bytes:
         raise ModelError(f"{path} cannot be read: {error.strerror}", hint="name a model that is there") from None
 
 
-def read_onnx(path: Path) -> tuple[bytes, Facts]:
-    """The bytes of an ONNX file that is whole and holds nothing but standard operators and its own data.
+def read_onnx(path: Path, *, sha256: str | None = None) -> tuple[bytes, Facts]:
+    """The bytes of an ONNX file that is complete and contains only standard operators and its own data.
 
-    Where a card lies beside it (`model.card.json`), that must name these very bytes.
+    They must match `sha256`, and the card beside the file (`model.card.json`) where there is one.
     """
     data = read_limited(path)
     beside = path.with_suffix(".card.json")
     if beside.exists():
         card = parse_card(read_limited(beside), where=beside.name)
         check_digest(data, card["sha256"].get("onnx"), where=path.name)
+    if sha256 is not None:
+        check_digest(data, sha256, where=f"{path.parent.name}/{path.name}")
     return data, verify_onnx(data, where=path.name)
 
 

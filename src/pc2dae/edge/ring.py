@@ -7,7 +7,7 @@ from dataclasses import fields
 import numpy as np
 
 from pc2dae.arrays import Floats, Mask
-from pc2dae.edge.engines import Stretch
+from pc2dae.edge.engine import Stretch
 from pc2dae.edge.levels import Levels
 
 _ROOM = 512  # columns pushed between two moves of the memory
@@ -24,7 +24,7 @@ class Ring:
         self.bits = np.zeros((rows, size), np.int32)
         self.count = np.zeros((rows, size), np.int32)  # samples averaged in this column
         self.new: Mask = np.zeros((rows, size), bool)
-        self.levels = Levels(*(np.ones((rows, size)) for _ in fields(Levels)))
+        self.levels = Levels.filled((rows, size))
         self.environment: Floats = np.full((3, size), np.nan)
 
     @property
@@ -49,12 +49,9 @@ class Ring:
         end = self.stop - self.first
         return slice(max(end - count, 0), end)
 
-    def stretch(self, start: int, stop: int) -> Stretch:
-        """Columns `start` … `stop` − 1; beyond the ends of the record nothing was seen, and the last value stands."""
-        index = np.arange(start, stop)
-        known = (index >= 0) & (index < self.stop)
-        at = np.clip(index, 0, self.stop - 1) - self.first
-        around = np.where(known, self.environment[:, at], np.nan)
-        inside = slice(max(-start, 0), min(stop, self.stop) - start)
-        seen, new = self.seen[:, at] & known, self.new[:, at] & known
-        return Stretch(self.values[:, at], seen, new, self.levels.each(lambda x: x[:, at]), around, inside)
+    def stretch(self, start: int, stop: int, *, back: int, ahead: int) -> Stretch:
+        """Columns `start` … `stop` − 1 with their context, as far as the record goes."""
+        held = slice(0, self.stop - self.first)
+        levels = self.levels.each(lambda x: x[:, held])
+        arrays = (self.values[:, held], self.seen[:, held], self.new[:, held], levels, self.environment[:, held])
+        return Stretch(*arrays, held).part(start - self.first, stop - self.first, back=back, ahead=ahead)

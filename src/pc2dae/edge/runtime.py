@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnxruntime as ort
 
 from pc2dae.arrays import Floats, Mask
-from pc2dae.denoiser import LATENCY, Estimate, Job, Network, emit
+from pc2dae.denoiser import HOP, LATENCY, LEAD, WINDOW, Estimate, Job, WindowNetwork, emit
 from pc2dae.edge.card import digest
-from pc2dae.edge.onnx_check import card_of, read_onnx, verify_onnx
+from pc2dae.edge.engine import Engine, Progress, Stretch
+from pc2dae.edge.levels import Levels
+from pc2dae.edge.onnx_check import card_of, verify_onnx
 from pc2dae.errors import ModelError
 from pc2dae.suite import Suite, parse_suite
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _TRAIN = "use --model adaptive, which takes any suite, or train one with `pc2dae train`"
 INPUTS = ("values", "valid", "environment")
+_BATCH = 64  # windows per call: bounds memory
 
 
 @dataclass
@@ -30,9 +31,9 @@ class WindowedDenoiser:
 
     name: str
     suite: Suite  # the channels it was trained for
-    network: Network
+    network: WindowNetwork
     sha256: str = ""  # of the file it came from
-    progress: Callable[[int, int], None] | None = None
+    progress: Progress | None = None
     latency_s: float = field(init=False)
 
     def __post_init__(self) -> None:
@@ -40,38 +41,55 @@ class WindowedDenoiser:
 
     def prepare(self, flight: xr.Dataset, suite: Suite) -> Job:
         """The job for the channels of `suite`; channels of the network that `suite` leaves out enter as missing."""
-        known = list(self.suite.names)
-        absent = [name for name in known if name not in flight]
+        absent = [name for name in self.suite.names if name not in flight]
         if absent:
             raise ModelError(f"model '{self.name}' needs channel '{absent[0]}', which the flight lacks", hint=_TRAIN)
-        rows = [known.index(name) for name in matching(suite, self.suite, model=self.name).names]
-        unknown = [name for name in suite.names if name not in known]
+        engine = self.engine(suite)
+        unknown = [name for name in suite.names if name not in engine.suite.names]
         if unknown:
             raise ModelError(f"model '{self.name}' was not trained for channel '{unknown[0]}'", hint=_TRAIN)
+        return engine
 
-        def job(values: Floats, environment: Floats, valid: Mask) -> Estimate:
-            shape = (len(known), values.shape[1])
-            inputs, seen = np.full(shape, np.nan, np.float32), np.zeros(shape, bool)
-            with np.errstate(over="ignore"):  # beyond float32 is infinite, which the graph masks
-                inputs[rows] = values
-            seen[rows] = valid & np.isfinite(inputs[rows])
-            value, *others = emit(self.told, inputs, environment, seen, progress=self.progress)
-            unbounded = others[0] if others else value
-            return Estimate(value[rows].astype(np.float64), unbounded[rows].astype(np.float64))
+    def engine(self, suite: Suite) -> WindowedEngine:
+        """The network for those families of `suite` that it knows."""
+        return WindowedEngine(self, matching(suite, self.suite, model=self.name))
 
-        return job
 
-    def told(self, values: Floats, valid: Floats, environment: Floats) -> tuple[Floats, ...]:
-        """The network, except where a window has not one sample of a channel: there is no estimate of it."""
-        outputs = self.network(values, valid, environment)
+class WindowedEngine(Engine):
+    """A windowed network for some of its channels; the others enter as missing."""
+
+    look_back, look_ahead, hop = LEAD, WINDOW - LEAD - HOP, HOP
+    needs_noise = False
+
+    def __init__(self, denoiser: WindowedDenoiser, suite: Suite) -> None:
+        self.denoiser, self.suite = denoiser, suite
+        self.identity = denoiser.sha256 or denoiser.name
+        self.rows = [denoiser.suite.names.index(name) for name in suite.names]
+
+    def __call__(self, values: Floats, environment: Floats, valid: Mask) -> Estimate:
+        """The estimate of a whole record."""
+        levels, length = Levels.unused(values.shape), values.shape[1]
+        record = Stretch(values, valid, valid, levels, environment, slice(0, length))
+        parts = [part for _, part in self.run_record(record, size=_BATCH * HOP, progress=self.denoiser.progress)]
+        value, unbounded = ([getattr(part, name) for part in parts] for name in ("value", "unbounded"))
+        return Estimate(np.concatenate(value, axis=1), np.concatenate(unbounded, axis=1))
+
+    def run(self, stretch: Stretch) -> Estimate:
+        """All windows of the stretch in one call."""
+        shape = (len(self.denoiser.suite.names), stretch.values.shape[1])
+        values, seen = np.full(shape, np.nan, np.float32), np.zeros(shape, bool)
+        with np.errstate(over="ignore"):  # beyond float32 is infinite, which the graph masks
+            values[self.rows] = stretch.values
+        seen[self.rows] = stretch.seen & np.isfinite(values[self.rows])
+        outputs = emit(self.masked_network, values, stretch.environment, seen, stretch.wanted)
+        value, *others = (output[self.rows].astype(np.float64) for output in outputs)
+        return Estimate(value, others[0] if others else value)
+
+    def masked_network(self, values: Floats, valid: Floats, environment: Floats) -> tuple[Floats, ...]:
+        """The network's outputs, NaN where a window has no sample of a channel."""
+        outputs = self.denoiser.network(values, valid, environment)
         nothing = ~valid.any(axis=-1, keepdims=True)
         return tuple(np.where(nothing, np.float32(np.nan), output) for output in outputs)
-
-
-def open_onnx(path: Path, *, name: str | None = None) -> WindowedDenoiser:
-    """The denoiser in an ONNX file, checked before onnxruntime sees it."""
-    data, _ = read_onnx(path)
-    return denoiser_of(data, name=name or path.stem)
 
 
 def denoiser_of(data: bytes, *, name: str) -> WindowedDenoiser:

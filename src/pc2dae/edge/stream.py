@@ -17,12 +17,13 @@ import numpy as np
 
 from pc2dae.arrays import Bits, Floats
 from pc2dae.edge import levels
-from pc2dae.edge.checks import MISSING, NOT_MEASURED, LiveChecks
+from pc2dae.edge.checks import LiveChecks
 from pc2dae.edge.clock import Placement, StreamClock
-from pc2dae.edge.engines import Engine
+from pc2dae.edge.engine import Engine
 from pc2dae.edge.messages import Problem, Sample, stamp
 from pc2dae.edge.ring import Ring
 from pc2dae.errors import ModelError, nearest
+from pc2dae.flags import MISSING, NOT_MEASURED
 from pc2dae.sentinels import Extent
 from pc2dae.suite import ENVIRONMENT
 
@@ -68,11 +69,6 @@ class StreamingDenoiser:
         self.refused: list[tuple[Sample, str]] = []  # since the last call of `feed`, with the reason
         self.problems: list[Problem] = []
         self._named: set[str] = set()  # unknown names, reported once
-
-    @property
-    def latency_s(self) -> float:
-        """How long after its sample an estimate is given out, at most."""
-        return (self.engine.look_ahead + self.engine.hop - 1) / self.suite.rate_hz
 
     def feed(self, samples: Iterable[Sample], *, arrived: float | None = None) -> list[Ready]:
         """Take samples and give out what they make ready; `arrived` [s] tells a clock that stands still sooner."""
@@ -258,12 +254,12 @@ class StreamingDenoiser:
         engine, start, ring = self.engine, self.given, self.ring
         if stop <= start:
             return []
-        whole = start + -(-(stop - start) // engine.hop) * engine.hop
-        estimate = engine.run(ring.stretch(start - engine.look_back, whole + engine.look_ahead))
+        estimate = engine.run(ring.stretch(start, stop, back=engine.look_back, ahead=engine.look_ahead))
+        value = np.maximum(estimate.value, self.bound[:, None])
         self.given = stop
         ready = [
             Ready(
-                n, self.clock.time(n), estimate.value[:, n - start], estimate.unbounded[:, n - start],
+                n, self.clock.time(n), value[:, n - start], estimate.unbounded[:, n - start],
                 None if estimate.sigma is None else estimate.sigma[:, n - start], ring.bits[:, n - ring.first].copy(),
             )
             for n in range(start, stop)

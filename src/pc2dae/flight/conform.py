@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 
 from pc2dae.arrays import Array, Index, Mask
 from pc2dae.errors import FlightError
+from pc2dae.flags import MISSING, NOT_MEASURED
 from pc2dae.flight.cells import MAX_NUMBERS, cell_means, grid_of, longest_gap_s, without_sentinels
 from pc2dae.flight.schema import (
-    MISSING,
-    NOT_MEASURED,
     add_history,
     check_flight,
     check_time,

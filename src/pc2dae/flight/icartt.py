@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from pc2dae.arrays import Array
 from pc2dae.errors import FlightError, SuiteError
-from pc2dae.flight.schema import BELOW_DETECTION, SATURATED, add_history, new_flight, suite_of, timestamp
+from pc2dae.flags import BELOW_DETECTION, SATURATED
+from pc2dae.flight.schema import add_history, new_flight, suite_of, timestamp
 from pc2dae.suite import ENVIRONMENT, MOTION, Channel, Family, Suite, canonical_units, parse_suite
 from pc2dae.suite.model import reserved_for
 

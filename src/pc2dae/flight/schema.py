@@ -13,42 +13,11 @@ from numpy.typing import NDArray
 
 from pc2dae.arrays import Floats, Mask
 from pc2dae.errors import FlightError, nearest
+from pc2dae.flags import FLAGS, INDETERMINATE, MISSING, NOT_MEASURED
 from pc2dae.suite import ENVIRONMENT, MOTION, Suite, conversion, parse_suite
 
 LEVELS = ("raw", "screened", "compensated", "denoised")
 
-(
-    MISSING,
-    STALE,
-    OUT_OF_RANGE,
-    SPIKE,
-    FLAT_LINE,
-    SATURATED,
-    BELOW_DETECTION,
-    THERMAL_TRANSIENT,
-    STARTUP,
-    TAPE_ADVANCE,
-    INTERPOLATED,
-    BELOW_BOUND,
-) = (1 << bit for bit in range(12))
-FLAGS = {
-    "missing": MISSING,
-    "stale": STALE,
-    "out_of_range": OUT_OF_RANGE,
-    "spike": SPIKE,
-    "flat_line": FLAT_LINE,
-    "saturated": SATURATED,
-    "below_detection": BELOW_DETECTION,
-    "thermal_transient": THERMAL_TRANSIENT,
-    "startup": STARTUP,
-    "tape_advance": TAPE_ADVANCE,
-    "interpolated": INTERPOLATED,
-    "below_bound": BELOW_BOUND,
-}
-# Bad: the value says nothing about this second's air. Indeterminate: true, but to be read with care.
-INDETERMINATE = BELOW_DETECTION | THERMAL_TRANSIENT | INTERPOLATED | BELOW_BOUND
-BAD = sum(FLAGS.values()) - INDETERMINATE
-NOT_MEASURED = BAD | INTERPOLATED  # what no denoiser may take as an observation
 BESIDE = ("_raw", "_unbounded", "_uncertainty")  # what a denoised channel has beside it
 CONFORM = "pass the flight through `pc2dae.flight.conform`"
 _YEARS = (1970, 2200)  # of stamps that can be right

@@ -9,7 +9,8 @@ import numpy as np
 from pc2dae.arrays import Array, Mask
 from pc2dae.denoiser import Estimate
 from pc2dae.errors import FlightError
-from pc2dae.flight.schema import NOT_MEASURED, check_flight
+from pc2dae.flags import NOT_MEASURED
+from pc2dae.flight.schema import check_flight
 from pc2dae.metrics.score import score, with_means
 from pc2dae.noise import noise_level
 from pc2dae.suite import Suite

@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pc2dae.arrays import Bits, Floats, Mask
-from pc2dae.flight.schema import (
+from pc2dae.flags import (
     BELOW_BOUND,
     BELOW_DETECTION,
     FLAT_LINE,

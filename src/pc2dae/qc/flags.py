@@ -9,7 +9,8 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from pc2dae.arrays import Bits
-from pc2dae.flight.schema import FLAGS, NOT_MEASURED, observed
+from pc2dae.flags import FLAGS, NOT_MEASURED
+from pc2dae.flight.schema import observed
 
 _OFFSET_SHARE = 0.2  # of a flight flagged below_bound: then it is the sensor's zero, not a stretch of it
 

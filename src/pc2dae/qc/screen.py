@@ -10,10 +10,9 @@ import numpy as np
 import xarray as xr
 
 from pc2dae.arrays import Array, Bits, Mask
-from pc2dae.flight.schema import (
+from pc2dae.flags import (
     BELOW_BOUND,
     BELOW_DETECTION,
-    LEVELS,
     MISSING,
     NOT_MEASURED,
     OUT_OF_RANGE,
@@ -21,9 +20,8 @@ from pc2dae.flight.schema import (
     SPIKE,
     STALE,
     STARTUP,
-    add_history,
-    check_flight,
 )
+from pc2dae.flight.schema import LEVELS, add_history, check_flight
 from pc2dae.noise import noise_level
 from pc2dae.qc import checks
 from pc2dae.qc.flags import marked

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pc2dae.arrays import Array, Bits, Mask
-from pc2dae.flight.schema import SPIKE
+from pc2dae.flags import SPIKE
 from pc2dae.qc.flags import marked
 
 _FACTOR = 8.0  # σ over both neighbours before anything is suspected

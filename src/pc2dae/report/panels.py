@@ -10,7 +10,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from pc2dae.arrays import Array
-from pc2dae.flight.schema import BAD, FLAGS, INTERPOLATED, MISSING, STALE, STARTUP, TAPE_ADVANCE
+from pc2dae.flags import BAD, FLAGS, INTERPOLATED, MISSING, STALE, STARTUP, TAPE_ADVANCE
 from pc2dae.report.figure import Figure, Trace, line, packed, stamp, stride
 from pc2dae.report.formatting import number, units
 from pc2dae.suite import Channel

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pc2dae.flight.schema import FLAGS
+from pc2dae.flags import FLAGS
 from pc2dae.report.formatting import Row, Table, number, percent
 from pc2dae.report.summary import ChannelFacts
 

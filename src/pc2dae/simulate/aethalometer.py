@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pc2dae.arrays import Array, Mask
-from pc2dae.flight.schema import MISSING, STARTUP, TAPE_ADVANCE
+from pc2dae.flags import MISSING, STARTUP, TAPE_ADVANCE
 from pc2dae.flight.stream import Stream
 from pc2dae.simulate.atmosphere import Air
 from pc2dae.simulate.clocks import Clock, Sampling, lost_seconds, own_clock, response_on_seconds, sampling

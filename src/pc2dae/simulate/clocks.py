@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pc2dae.arrays import Array, Mask
-from pc2dae.flight.schema import MISSING
+from pc2dae.flags import MISSING
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from scipy.special import ndtr
 
 from pc2dae.arrays import Array
 from pc2dae.calibration.electrochemical import coefficients, compensate_cell, sensitivity
-from pc2dae.flight.schema import FLAT_LINE, MISSING, SPIKE
+from pc2dae.flags import FLAT_LINE, MISSING, SPIKE
 from pc2dae.flight.stream import Stream
 from pc2dae.simulate.atmosphere import Air
 from pc2dae.simulate.clocks import lost_seconds, own_clock, response_on_seconds, sampling

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pc2dae.arrays import Array
-from pc2dae.flight.schema import MISSING, SATURATED, STALE, STARTUP
+from pc2dae.flags import MISSING, SATURATED, STALE, STARTUP
 from pc2dae.flight.stream import Stream
 from pc2dae.simulate.atmosphere import GROUND_M, Air
 from pc2dae.simulate.clocks import GPS_CLOCK, lost_seconds, on_seconds, own_clock, response_on_seconds, sampling

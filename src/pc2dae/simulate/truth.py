@@ -12,8 +12,8 @@ import xarray as xr
 
 from pc2dae.arrays import Array
 from pc2dae.atomic import write_bytes
+from pc2dae.flags import FLAGS
 from pc2dae.flight.netcdf import dataset_bytes
-from pc2dae.flight.schema import FLAGS
 from pc2dae.simulate.aethalometer import CHANNELS as BC_CHANNELS
 from pc2dae.simulate.aethalometer import LAMPS, absorbing
 from pc2dae.simulate.atmosphere import GROUND_M, Air

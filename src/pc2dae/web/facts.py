@@ -13,7 +13,8 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from pc2dae.atomic import write_text
-from pc2dae.flight.schema import FLAGS, check_flight
+from pc2dae.flags import FLAGS
+from pc2dae.flight.schema import check_flight
 from pc2dae.inspection import inspect_flight
 from pc2dae.report.panels import COVERAGE_90, KINDS, kinds
 from pc2dae.report.plume_tables import Plumes, plumes_of, says

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from pc2dae.edge.load import ShippedName
 from pc2dae.web.schemas import Key, SuiteName
 
 Topic = Annotated[str, Field(pattern=r"^[A-Za-z0-9._/-]{1,120}$")]
@@ -20,7 +21,7 @@ class Connect(BaseModel):
     broker: Address | None = None
     topic_in: Topic | None = None
     topic_out: Topic | None = None
-    model: Literal["adaptive", "adaptive-short", "adaptive-causal", "lean", "wide"] = "adaptive-short"
+    model: ShippedName = "adaptive-short"
     suite: SuiteName = "black-kite"
     listen_only: bool = Field(default=False, description="never run a gateway: `pc2dae stream` does elsewhere")
 

@@ -1,0 +1,71 @@
+"""A network prepared for the channels of a suite: whole flights and live streams both call its `run`."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from pc2dae.arrays import Floats, Mask
+from pc2dae.denoiser import Estimate
+from pc2dae.edge.levels import Levels
+from pc2dae.suite import Suite
+
+Progress = Callable[[int, int], None]  # samples done, samples in total
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Consecutive samples of a record, each array (row, time): those to be estimated and their context."""
+
+    values: Floats
+    seen: Mask  # observed
+    new: Mask  # observed, and not the repeated value of a slow sensor
+    levels: Levels
+    environment: Floats
+    wanted: slice  # the samples to be estimated
+
+    def part(self, start: int, stop: int, *, back: int, ahead: int) -> Stretch:
+        """Samples `start` … `stop` − 1 with their context, as far as there is any."""
+        first = max(start - back, 0)
+        at = slice(first, stop + ahead)
+        return Stretch(
+            self.values[:, at],
+            self.seen[:, at],
+            self.new[:, at],
+            self.levels.each(lambda x: x[:, at]),
+            self.environment[:, at],
+            slice(start - first, stop - first),
+        )
+
+
+class Engine(ABC):
+    """A network, the channels it estimates, and how many samples around an estimate it needs."""
+
+    suite: Suite  # channels, in order
+    ignored: frozenset[str] = frozenset()  # channels of the payload that are not estimated
+    look_back: int
+    look_ahead: int
+    hop: int  # a stream runs the network once for so many samples
+    needs_noise: bool
+    identity: str  # of the model
+
+    @property
+    def latency_s(self) -> float:
+        """How long after its sample an estimate is ready in a stream, at most."""
+        return (self.look_ahead + self.hop - 1) / self.suite.rate_hz
+
+    @abstractmethod
+    def run(self, stretch: Stretch) -> Estimate:
+        """Estimates of the wanted samples of a stretch."""
+
+    def run_record(
+        self, record: Stretch, *, size: int, progress: Progress | None = None
+    ) -> Iterator[tuple[slice, Estimate]]:
+        """Estimates of a whole record, `size` samples at a time."""
+        length = record.values.shape[1]
+        for start in range(0, length, size):
+            stop = min(start + size, length)
+            yield slice(start, stop), self.run(record.part(start, stop, back=self.look_back, ahead=self.look_ahead))
+            if progress is not None:
+                progress(stop, length)

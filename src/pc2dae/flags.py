@@ -1,0 +1,40 @@
+"""The QC flags: one bit for each meaning, the same for whole flights and live streams (no dependencies)."""
+
+from __future__ import annotations
+
+FLAGS = {
+    meaning: 1 << bit
+    for bit, meaning in enumerate((
+        "missing",
+        "stale",
+        "out_of_range",
+        "spike",
+        "flat_line",
+        "saturated",
+        "below_detection",
+        "thermal_transient",
+        "startup",
+        "tape_advance",
+        "interpolated",
+        "below_bound",
+    ))
+}  # fmt: skip
+(
+    MISSING,
+    STALE,
+    OUT_OF_RANGE,
+    SPIKE,
+    FLAT_LINE,
+    SATURATED,
+    BELOW_DETECTION,
+    THERMAL_TRANSIENT,
+    STARTUP,
+    TAPE_ADVANCE,
+    INTERPOLATED,
+    BELOW_BOUND,
+) = FLAGS.values()
+
+# Bad: the value says nothing about the air of this second. Indeterminate: valid, but to be used with care.
+INDETERMINATE = BELOW_DETECTION | THERMAL_TRANSIENT | INTERPOLATED | BELOW_BOUND
+BAD = sum(FLAGS.values()) - INDETERMINATE
+NOT_MEASURED = BAD | INTERPOLATED  # no denoiser may use such a value as an observation

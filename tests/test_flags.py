@@ -1,0 +1,11 @@
+"""The QC bits are part of the file format: they never change."""
+
+from __future__ import annotations
+
+from pc2dae.flags import BAD, BELOW_BOUND, FLAGS, INDETERMINATE, NOT_MEASURED
+
+
+def test_bits_and_their_combinations() -> None:
+    assert FLAGS["missing"] == 1
+    assert FLAGS["below_bound"] == BELOW_BOUND == 2048
+    assert (BAD, INDETERMINATE, NOT_MEASURED) == (831, 3264, 1855)
