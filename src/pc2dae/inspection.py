@@ -84,7 +84,7 @@ def campaign(flights: Sequence[xr.Dataset], reports: Sequence[dict[str, Any]]) -
     ekf = [r["motion"]["gps_ekf_difference"] for r in reports if r["motion"].get("gps_ekf_difference") is not None]
     if ekf:
         out["gps_ekf_difference_pct"] = 100 * float(np.max(ekf))
-    cells = [c for c in rows if suite.sources.get(c[1], "").startswith("afe") and c[0] in kept]
+    cells = [c for c in rows if suite.instrument_of(c[1]).startswith("afe") and c[0] in kept]
     by_cell = [[r["channels"][n]["t90_s"] for r in reports if r["channels"][n]["t90_s"] is not None] for _, n in cells]
     t90 = [float(np.median(found)) for found in by_cell if found]
     if t90:

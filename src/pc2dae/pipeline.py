@@ -316,13 +316,14 @@ def _check_sources(streams: list[Stream], suite: Suite) -> None:
     if "csv" in keys:
         return
     for name, source in suite.sources.items():
-        key, _, column = source.partition(".")
-        if several := [stream for stream in streams if stream.notes.get(ONE_OF) == key]:
+        if several := [stream for stream in streams if stream.notes.get(ONE_OF) == source.key]:
             files = ", ".join(stream.source for stream in several)
-            raise LogError(f"{len(several)} instruments log as {key} ({files}), and suite '{suite.name}' reads one",
-                           hint=f'keep one, or name it in a suite: [sources] {name} = "{several[0].key}.{column}"'
-                           )  # fmt: skip
-    if not any(source.partition(".")[0] in keys for name, source in suite.sources.items() if name in suite.names):
+            example = f'[sources] {name} = "{several[0].key}.{source.column}"'
+            raise LogError(
+                f"{len(several)} instruments log as {source.key} ({files}), but suite '{suite.name}' reads only one",
+                hint=f"keep one of them, or name it in the suite: {example}",
+            )
+    if not any(source.key in keys for name, source in suite.sources.items() if name in suite.names):
         raise LogError(f"suite '{suite.name}' names no channel of these logs ({', '.join(sorted(keys))})",
                        hint='say where channels come from: [sources] co2 = "li830.co2"')  # fmt: skip
 

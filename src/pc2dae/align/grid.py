@@ -22,7 +22,7 @@ from pc2dae.flight.cells import MAX_NUMBERS, cell_means, grid_of, without_sentin
 from pc2dae.flight.schema import INTERPOLATED, STALE, new_flight
 from pc2dae.flight.stream import Stream
 from pc2dae.flight.unit_checks import check_units, checked_position, mended
-from pc2dae.suite import ENVIRONMENT, MOTION, Suite
+from pc2dae.suite import ENVIRONMENT, MOTION, Source, Suite
 
 FILL_S = 3.0  # gaps up to here may be bridged, and are flagged
 _ELECTRICAL = frozenset({"V", "mV", "A", "nA"})  # what a gas channel is computed from later
@@ -92,9 +92,9 @@ def align(streams: Sequence[Stream], suite: Suite, *, flight_id: str = "flight")
                 {} if name in suite.names else {"units": stream.units.get(column, "1")}
             )
         if stream.instrument != "csv":
-            prefix = stream.key.replace("/", "_")
-            values[f"{prefix}_samples"] = np.bincount(cells[cells >= 0], minlength=count).astype(np.int16)
-            about[f"{prefix}_samples"] = {"long_name": f"rows of {stream.key} in this cell", "units": "1"}
+            samples = Source(stream.instrument, stream.unit, "samples").variable()
+            values[samples] = np.bincount(cells[cells >= 0], minlength=count).astype(np.int16)
+            about[samples] = {"long_name": f"rows of {stream.key} in this cell", "units": "1"}
         placed.append(_placed(stream, cells, suite.rate_hz, tuple(repairs)))
     step = np.timedelta64(round(1e9 / suite.rate_hz), "ns")
     flight = new_flight(
@@ -122,13 +122,9 @@ def _names(stream: Stream, suite: Suite) -> dict[str, str]:
     """The name in the flight of each column of a stream."""
     if stream.instrument == "csv":
         return {column: column for column in stream.columns}
-    prefix = stream.key.replace("/", "_")
-    wanted = {
-        source.partition(".")[2]: name
-        for name, source in suite.sources.items()
-        if source.partition(".")[0] == stream.key
-    }
-    return {column: wanted.get(column, f"{prefix}_{column}") for column in stream.columns}
+    wanted = {source: name for name, source in suite.sources.items()}
+    sources = {column: Source(stream.instrument, stream.unit, column) for column in stream.columns}
+    return {column: wanted.get(source, source.variable()) for column, source in sources.items()}
 
 
 def _with_position(stream: Stream, names: Mapping[str, str]) -> tuple[dict[str, Array], list[str]]:

@@ -52,9 +52,10 @@ def screen(flight: xr.Dataset) -> xr.Dataset:
         bits[channel.name] |= _flat_line(values[row], bits[channel.name], channel, suite.rate_hz, float(sigma[row]))
     valid = _measured(bits, suite)
     sigma = noise_level(values, valid).sigma  # again: a dead stretch has no noise
+    instruments = [suite.instrument_of(name) for name in suite.names]
     moving = np.array([moves(v, ok, sigma=s) for v, ok, s in zip(values, valid, sigma, strict=True)])
     for row, channel in enumerate(suite.channels):
-        others = [i for i, c in enumerate(suite.channels) if _instrument(suite, c) != _instrument(suite, channel)]
+        others = [i for i, key in enumerate(instruments) if key != instruments[row]]
         bits[channel.name] |= _with_noise(
             values[row],
             valid[row],
@@ -141,13 +142,16 @@ def _with_noise(values: Array, valid: Mask, channel: Channel, rate_hz: float, si
 def _by_instrument(flight: xr.Dataset, suite: Suite, channel: Channel, values: Array) -> Bits:
     """What an instrument's further columns say about its channel, whose possible `values` are given."""
     bits = np.zeros(len(values), dtype=np.int32)
-    instrument, column = _instrument(suite, channel), suite.sources.get(channel.name, "").partition(".")[2]
+    source = suite.sources.get((channel.difference_of or (channel.name,))[0])
+    if source is None:
+        return bits
+    column = source.column if channel.name in suite.sources else ""
 
     def of(name: str) -> Array | None:
-        variable = f"{instrument.replace('/', '_')}_{name}"
+        variable = source.variable(name)
         return flight[variable].values if variable in flight else None
 
-    kind = instrument.partition("/")[0]
+    kind = source.instrument
     if kind == "ma200":
         status, position = of("status"), of("tape_position")
         attenuation = of(column.replace("bc", "atn"))
@@ -172,16 +176,9 @@ def _companions(flight: xr.Dataset, suite: Suite, channel: Channel) -> list[Arra
     """The other outputs of a slow sensor: they tell a new sample of the same value from a repeat."""
     if channel.native_rate_hz is None or channel.name not in suite.sources:
         return []
-    instrument = _instrument(suite, channel)
-    prefix = instrument.replace("/", "_") + "_"
+    prefix = suite.sources[channel.name].variable("")
     names = [str(n) for n in flight.data_vars if str(n).startswith(prefix) and flight[n].dtype.kind == "f"]
     return [flight[n].values for n in names if np.isfinite(flight[n].values).any()]
-
-
-def _instrument(suite: Suite, channel: Channel) -> str:
-    """The sensor behind a channel; one without a source is its own."""
-    source = channel.difference_of[0] if channel.difference_of is not None else channel.name
-    return suite.sources.get(source, f"{source}.").partition(".")[0]
 
 
 def _inherited(bits: dict[str, Bits], channel: Channel) -> Bits:
