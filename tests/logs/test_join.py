@@ -125,7 +125,7 @@ def test_two_sensors_are_two_units_and_a_suite_must_name_one(tmp_path: Path) -> 
     )
     suite = tmp_path / "s.toml"
     suite.write_text(text.format("scd30.co2"))
-    with pytest.raises(LogError, match=r"2 instruments log as scd30 \(one.csv, two.csv\), but suite 's' reads only one"):
+    with pytest.raises(LogError, match=r"2 instruments log as scd30 \(one.csv, two.csv\), but suite 's' reads only"):
         ingest([tmp_path / "f"], suite=suite)
     suite.write_text(text.format("scd30/2.co2"))
     flight, _ = ingest([tmp_path / "f"], suite=suite)

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from pc2dae.align.clock_steps import undo_step_back
+from pc2dae.align.clock_faults import LOGGED_TIME
 from pc2dae.arrays import Array, Index, Mask
 from pc2dae.errors import FlightError
 from pc2dae.flight.cells import MAX_NUMBERS, cell_means, grid_of, without_sentinels
@@ -41,17 +41,16 @@ class Placed:
 
 
 def align(streams: Sequence[Stream], suite: Suite, *, flight_id: str = "flight") -> tuple[xr.Dataset, list[Placed]]:
-    """The flight (level raw) of streams whose clocks agree, and where their rows went.
+    """The flight (level raw) of streams with repaired stamps whose clocks agree, and the cells of their rows.
 
     Suite variables come from `suite.sources` (from a plain CSV: by name); every other column is kept as
     `<instrument>[_<unit>]_<column>`, the number of rows per cell as `…_samples`.
     """
-    ordered = [repair_stamps(stream, suite.rate_hz) for stream in streams]
-    start, count, all_cells = grid_of(ordered, suite.rate_hz)
-    width = sum(len(s.columns) for s in ordered)
+    start, count, all_cells = grid_of(streams, suite.rate_hz)
+    width = sum(len(s.columns) for s in streams)
     if count * (width + 2 * len(suite.names)) > MAX_NUMBERS:
         days = count / suite.rate_hz / 86400
-        first, last = (min(s.time.min() for s in ordered), max(s.time.max() for s in ordered))
+        first, last = (min(s.time.min() for s in streams), max(s.time.max() for s in streams))
         raise FlightError(
             f"the records span {days:,.1f} days, {str(first)[:10]} to {str(last)[:10]}, at {suite.rate_hz:g} Hz in"
             f" {width} columns: too much for one flight",
@@ -61,7 +60,7 @@ def align(streams: Sequence[Stream], suite: Suite, *, flight_id: str = "flight")
     flags: dict[str, NDArray[np.int32]] = {}
     about: dict[str, dict[str, str]] = {}
     placed = []
-    for stream, cells in zip(ordered, all_cells, strict=True):
+    for stream, cells in zip(streams, all_cells, strict=True):
         repairs = list(stream.repairs)
         if (cells < 0).any():
             repairs.append(f"{int((cells < 0).sum()):,} rows before or after the record on GPS time left out")
@@ -103,7 +102,7 @@ def align(streams: Sequence[Stream], suite: Suite, *, flight_id: str = "flight")
         suite,
         flags=flags,
         flight_id=flight_id,
-        history=f"aligned {len(ordered)} records to {suite.rate_hz:g} Hz",
+        history=f"aligned {len(streams)} records to {suite.rate_hz:g} Hz",
     )
     for name, attrs in about.items():
         kept = flight[name].attrs
@@ -113,7 +112,7 @@ def align(streams: Sequence[Stream], suite: Suite, *, flight_id: str = "flight")
         flight[name].attrs.setdefault("long_name", name.replace("_", " "))
         if not flight[name].attrs.get("units"):
             flight[name].attrs["units"] = "1"
-    sheets = {stream.key: stream.calibration for stream in ordered if stream.calibration is not None}
+    sheets = {stream.key: stream.calibration for stream in streams if stream.calibration is not None}
     flight.attrs["calibration"] = json.dumps(sheets)
     return _with_rows(flight, streams, placed), placed
 
@@ -135,48 +134,6 @@ def _with_position(stream: Stream, names: Mapping[str, str]) -> tuple[dict[str, 
     north, east = by_name["latitude"], by_name["longitude"]
     latitude, longitude, lines = checked_position(stream.columns[north], stream.columns[east], source=stream.source)
     return stream.columns | {north: latitude, east: longitude}, lines
-
-
-def repair_stamps(stream: Stream, rate_hz: float) -> Stream:
-    """The stream with lost clocks and a clock set back put right."""
-    return undo_step_back(_place_lost_rows(stream, rate_hz), rate_hz)
-
-
-def _place_lost_rows(stream: Stream, rate_hz: float) -> Stream:
-    """Rows whose clock was lost (stamp far off, and out of order or a month away) placed by their neighbours."""
-    seconds = stream.time.astype(np.int64) / 1e9
-    order = np.argsort(seconds, kind="stable")
-    jumps = np.flatnonzero(np.diff(seconds[order]) > 3600.0)
-    if not len(jumps):
-        return stream
-    cluster = np.empty(len(seconds), dtype=np.int64)
-    cluster[order] = np.searchsorted(jumps, np.arange(len(seconds)), side="left")
-    sizes = np.bincount(cluster)
-    home = int(np.argmax(sizes))
-    lost = np.zeros(len(seconds), dtype=bool)
-    for number in range(len(sizes)):
-        rows = np.flatnonzero(cluster == number)
-        if number == home or len(rows) > max(0.01 * len(seconds), 3):
-            continue
-        others = np.flatnonzero(cluster == home)
-        in_order = (rows[-1] < others[0] and number < home) or (rows[0] > others[-1] and number > home)
-        far = abs(np.median(seconds[rows]) - np.median(seconds[others])) > 30 * 86400
-        lost[rows] = not in_order or far
-    if not lost.any():
-        return stream
-    good = np.flatnonzero(~lost)
-    step = float(np.median(np.diff(seconds[good]))) if len(good) > 1 else 1.0 / rate_hz
-    step = step if step > 0 else 1.0 / rate_hz
-    rows = np.flatnonzero(lost)
-    before = good[
-        np.maximum(np.searchsorted(good, rows) - 1, 0)
-    ]  # where there is none: the first, and steps back from it
-    guess = seconds[before] + (rows - before) * step
-    time = stream.time.copy()
-    first = str(time[rows[0]])[:19]
-    time[rows] = np.rint(guess * 1e6).astype(np.int64).astype("datetime64[us]").astype("datetime64[ns]")
-    line = f"{len(rows):,} rows with a lost clock (first: {first}) placed by their neighbours in the file"
-    return replace(stream, time=time, repairs=(*stream.repairs, line))
 
 
 def stale_rows(stream: Stream) -> Mask:
@@ -242,7 +199,7 @@ def _with_rows(flight: xr.Dataset, streams: Sequence[Stream], placed: Sequence[P
     )
     flight["row_time"] = (
         "row",
-        stream.time.astype("datetime64[ns]"),
+        stream.notes.get(LOGGED_TIME, stream.time).astype("datetime64[ns]"),
         {"long_name": "time stamp of each row of the original file, UTC"},
     )
     stamps = stream.notes.get("stamp")

@@ -11,7 +11,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from pc2dae.arrays import Floats, Mask
+from pc2dae.arrays import Array, Floats, Mask
 from pc2dae.errors import FlightError, nearest
 from pc2dae.suite import ENVIRONMENT, MOTION, Suite, conversion, parse_suite
 
@@ -151,6 +151,12 @@ def suite_of(flight: xr.Dataset) -> Suite:
 def observed(flight: xr.Dataset, name: str) -> Mask:
     """Where a channel holds an observation: finite, and no flag says it was not measured."""
     return np.asarray(np.isfinite(flight[name].values) & ((flight[f"qc_{name}"].values & NOT_MEASURED) == 0))
+
+
+def channel_arrays(flight: xr.Dataset, suite: Suite) -> tuple[Array, Mask]:
+    """Values and where they were observed, (channel, time), of a suite's channels."""
+    values = np.stack([flight[name].values for name in suite.names]).astype(np.float64)
+    return values, np.stack([observed(flight, name) for name in suite.names])
 
 
 def has_estimate(flight: xr.Dataset, name: str) -> bool:

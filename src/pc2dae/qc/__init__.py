@@ -1,6 +1,6 @@
 """What may be believed."""
 
-from pc2dae.qc.families import Verdict, judge_families, kept_families
+from pc2dae.qc.families import Verdict, judge_families
 from pc2dae.qc.flags import has_low_zero, meanings, shares, without_observation
 from pc2dae.qc.screen import screen
 
@@ -8,7 +8,6 @@ __all__ = [
     "Verdict",
     "has_low_zero",
     "judge_families",
-    "kept_families",
     "meanings",
     "screen",
     "shares",

@@ -47,11 +47,13 @@ def screen(flight: xr.Dataset) -> xr.Dataset:
     flight = _without_sentinels(flight, suite)
     bits = {channel.name: _before_noise(flight, suite, channel) for channel in suite.channels}
     values = np.array([flight[name].values for name in suite.names], dtype=np.float64)
-    sigma = noise_level(values, _measured(bits, suite)).sigma
+    valid = _measured(bits, suite)
+    sigma = noise_level(values, valid).sigma
     for row, channel in enumerate(suite.channels):
         bits[channel.name] |= _flat_line(values[row], bits[channel.name], channel, suite.rate_hz, float(sigma[row]))
-    valid = _measured(bits, suite)
-    sigma = noise_level(values, valid).sigma  # again: a dead stretch has no noise
+    before, valid = valid, _measured(bits, suite)
+    dead = (before != valid).any(axis=1)  # a dead stretch has no noise
+    sigma[dead] = noise_level(values[dead], valid[dead]).sigma
     instruments = [suite.instrument_of(name) for name in suite.names]
     moving = np.array([moves(v, ok, sigma=s) for v, ok, s in zip(values, valid, sigma, strict=True)])
     for row, channel in enumerate(suite.channels):
