@@ -30,10 +30,8 @@ from pc2dae.qc.flags import marked
 from pc2dae.qc.spikes import moves, spike
 from pc2dae.sentinels import describe, find_sentinels
 from pc2dae.suite import ENVIRONMENT, MOTION, Channel, Suite
+from pc2dae.suite.instruments import RULES
 
-_MA200_STARTING, _MA200_SATURATED = 2, 16  # bits of its status word
-_LI830_READY_C = 50.0  # the cell is held at 51.5 degC; colder, the reading is not calibrated
-_PMS_WARM_UP_S = 30.0  # data sheet
 _NO_AIR = -9999.0  # no logger means this as a temperature, humidity, pressure or place
 
 
@@ -142,35 +140,33 @@ def _with_noise(values: Array, valid: Mask, channel: Channel, rate_hz: float, si
 
 
 def _by_instrument(flight: xr.Dataset, suite: Suite, channel: Channel, values: Array) -> Bits:
-    """What an instrument's further columns say about its channel, whose possible `values` are given."""
+    """What an instrument's other columns say about its channel, whose possible `values` are given."""
     bits = np.zeros(len(values), dtype=np.int32)
     source = suite.sources.get((channel.difference_of or (channel.name,))[0])
-    if source is None:
+    if source is None or source.instrument not in RULES:
         return bits
-    column = source.column if channel.name in suite.sources else ""
+    rules = RULES[source.instrument]
 
-    def of(name: str) -> Array | None:
-        variable = source.variable(name)
+    def column(name: str | None) -> Array | None:
+        variable = source.variable(name) if name is not None else None
         return flight[variable].values if variable in flight else None
 
-    kind = source.instrument
-    if kind == "ma200":
-        status, position = of("status"), of("tape_position")
-        attenuation = of(column.replace("bc", "atn"))
-        if status is not None:
-            word = np.nan_to_num(np.round(status)).astype(np.int64)
-            bits |= checks.startup((word & _MA200_STARTING != 0) | ~np.isfinite(status) & ~np.isfinite(values))
-            bits |= marked(word & _MA200_SATURATED != 0, SATURATED)
+    if (status := column(rules.status)) is not None:
+        word = np.nan_to_num(np.round(status)).astype(np.int64)
+        bits |= checks.startup((word & rules.starting_bit != 0) | ~np.isfinite(status) & ~np.isfinite(values))
+        bits |= marked(word & rules.saturated_bit != 0, SATURATED)
+    if rules.tape_position is not None and channel.name in suite.sources:
+        attenuation = column(source.column.replace("bc", "atn"))
         if attenuation is not None:
-            bits |= checks.tape_advance(attenuation, position)
-    elif kind == "li830" and (cell := of("cell_temperature")) is not None:
-        bits |= checks.startup(cell < _LI830_READY_C)
-    elif kind == "pms5003":
+            bits |= checks.tape_advance(attenuation, column(rules.tape_position))
+    if (cell_c := column(rules.cell_temperature)) is not None:
+        bits |= checks.startup(cell_c < rules.ready_c)
+    if (board_c := column(rules.board_temperature)) is not None:
+        bits |= checks.thermal_transient(board_c, rate_hz=suite.rate_hz)
+    if rules.warm_up_s is not None:
         starting = checks.startup((values == 0) | ~np.isfinite(values))
-        warm_up = np.arange(len(values)) < _PMS_WARM_UP_S * suite.rate_hz
+        warm_up = np.arange(len(values)) < rules.warm_up_s * suite.rate_hz
         bits |= starting if not (starting[~warm_up] & STARTUP).any() else 0
-    elif kind == "afe" and (temperature := of("temperature")) is not None:
-        bits |= checks.thermal_transient(temperature, rate_hz=suite.rate_hz)
     return bits
 
 
