@@ -68,6 +68,7 @@ _COMMON: dict[str, dict[str, str]] = {
     },
     "ground_speed": {"units": "m s-1", "standard_name": "platform_speed_wrt_ground", "long_name": "speed over ground"},
 }
+COMMON_UNITS = {name: attrs["units"] for name, attrs in _COMMON.items()}  # of environment and motion
 
 
 def new_flight(
@@ -274,8 +275,7 @@ def check_variable(variable: xr.DataArray, expected: str = "numbers", kinds: str
 def units_of(suite: Suite) -> dict[str, str]:
     """The units of what a flight of this suite may have: channels and what is beside them, environment, motion."""
     beside = {f"{channel.name}{suffix}": channel.units for channel in suite.channels for suffix in BESIDE}
-    common = {name: attrs["units"] for name, attrs in _COMMON.items()}
-    return beside | {channel.name: channel.units for channel in suite.channels} | common
+    return beside | {channel.name: channel.units for channel in suite.channels} | COMMON_UNITS
 
 
 def level_of(flight: xr.Dataset) -> str:
