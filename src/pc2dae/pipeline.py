@@ -46,8 +46,7 @@ def open_flight(
     A plain CSV needs a suite and keeps its rows: see `align.grid`. Logs are ingested: one clock, flags, compensation.
     A damaged compressed log is an error; with `salvage`, the whole lines that can be unpacked are used.
     """
-    from pc2dae.flight.store import read_flight
-    from pc2dae.logs.sniff import is_flight
+    from pc2dae.flight.store import is_flight, read_flight
 
     if is_flight(path):
         return read_flight(path, _suite(suite))

@@ -57,9 +57,13 @@ class IcarttTable:
         columns = {new.get(column, column): values for column, values in self.columns.items()}
         if names is None and "longitude" in columns:
             columns["longitude"] = (columns["longitude"] + 180.0) % 360.0 - 180.0  # archives count from 0 to 360
-        others = ({new.get(n, n): x for n, x in table.items()} for table in (self.units, self.long_names, self.flags))
-        units, long_names, flags = others
-        return replace(self, columns=columns, units=units, long_names=long_names, flags=flags)
+        return replace(
+            self,
+            columns=columns,
+            units={new.get(column, column): unit for column, unit in self.units.items()},
+            long_names={new.get(column, column): text for column, text in self.long_names.items()},
+            flags={new.get(column, column): bits for column, bits in self.flags.items()},
+        )
 
 
 def parse_icartt(text: str, name: str) -> IcarttTable:
