@@ -25,6 +25,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from pc2dae.align.clock_faults import repair_stamps
 from pc2dae.align.grid import align
 from pc2dae.errors import Pc2daeError
 from pc2dae.flight.stream import Stream
@@ -272,7 +273,8 @@ class Fuzzer:
         try:
             streams = self.read(name)
             if deep:
-                align(streams, self.suite if name == "csv" else suite_for(streams))
+                suite = self.suite if name == "csv" else suite_for(streams)
+                align([repair_stamps(stream, suite.rate_hz) for stream in streams], suite)
             header = b"\n".join(self.made[name].split(b"\n")[: HEADER_LINES.get(name, 0)])
             if name not in self.twins or len(streams) != 1 or not content.startswith(header):
                 return "read", None

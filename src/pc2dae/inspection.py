@@ -9,9 +9,18 @@ import numpy as np
 import xarray as xr
 
 from pc2dae.arrays import Array, Mask
-from pc2dae.flags import BAD, INTERPOLATED, MISSING, STALE, STARTUP, TAPE_ADVANCE
-from pc2dae.flight.schema import check_flight, observed
-from pc2dae.noise import noise_level
+from pc2dae.flags import BAD
+from pc2dae.flight.schema import (
+    INTERPOLATED,
+    MISSING,
+    STALE,
+    STARTUP,
+    TAPE_ADVANCE,
+    channel_arrays,
+    check_flight,
+    observed,
+)
+from pc2dae.noise import Noise, noise_level
 from pc2dae.qc import judge_families, shares
 from pc2dae.response.t90 import ResponseTime, response_times
 from pc2dae.suite import ENVIRONMENT, Suite
@@ -26,7 +35,8 @@ def inspect_flight(flight: xr.Dataset, *, keep: Sequence[str] = (), exclude: Seq
     """Everything that can be said of a flight without a model: shares are 0–1, times in s, lengths in m."""
     suite = check_flight(flight)
     stamps = flight["time"].values
-    verdicts = judge_families(flight, keep=keep, exclude=exclude)
+    noise = noise_level(*channel_arrays(flight, suite))
+    verdicts = judge_families(flight, noise=noise, keep=keep, exclude=exclude)
     speed = _speed(flight)
     found = response_times(flight)
     return {
@@ -39,7 +49,7 @@ def inspect_flight(flight: xr.Dataset, *, keep: Sequence[str] = (), exclude: Seq
         "rows": flight.sizes["time"],
         "rate_hz": suite.rate_hz,
         "gaps": _gaps(flight, suite),
-        "channels": _channels(flight, suite, found, speed),
+        "channels": _channels(flight, suite, noise, found, speed),
         "families": [
             {"family": v.family, "kept": v.kept, "reason": v.reason, "figures": _plain(v.figures)} for v in verdicts
         ],
@@ -85,7 +95,7 @@ def campaign(flights: Sequence[xr.Dataset], reports: Sequence[dict[str, Any]]) -
     ekf = [r["motion"]["gps_ekf_difference"] for r in reports if r["motion"].get("gps_ekf_difference") is not None]
     if ekf:
         out["gps_ekf_difference_pct"] = 100 * float(np.max(ekf))
-    cells = [c for c in rows if suite.sources.get(c[1], "").startswith("afe") and c[0] in kept]
+    cells = [c for c in rows if suite.instrument_of(c[1]).startswith("afe") and c[0] in kept]
     by_cell = [[r["channels"][n]["t90_s"] for r in reports if r["channels"][n]["t90_s"] is not None] for _, n in cells]
     t90 = [float(np.median(found)) for found in by_cell if found]
     if t90:
@@ -109,11 +119,9 @@ def campaign(flights: Sequence[xr.Dataset], reports: Sequence[dict[str, Any]]) -
 
 
 def _channels(
-    flight: xr.Dataset, suite: Suite, found: dict[str, ResponseTime], speed: Array
+    flight: xr.Dataset, suite: Suite, noise: Noise, found: dict[str, ResponseTime], speed: Array
 ) -> dict[str, dict[str, Any]]:
-    values = np.array([flight[name].values for name in suite.names], dtype=np.float64)
-    valid = np.array([observed(flight, name) for name in suite.names])
-    noise = noise_level(values, valid)
+    values, valid = channel_arrays(flight, suite)
     table = {}
     for row, channel in enumerate(suite.channels):
         name, seen = channel.name, values[row][valid[row]]

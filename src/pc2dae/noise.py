@@ -9,6 +9,7 @@ the quiet blocks of the record, chosen by their slow variation so that the choic
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,6 +36,10 @@ class Noise:
     sigma: Array  # standard deviation, in the channel's units; never below step/√12
     lag1: Array  # autocorrelation of the noise at one sample: 0 white, −0.5 differenced
     step: Array  # smallest step between two values: the quantisation, 0 where none shows
+
+    def rows(self, index: Sequence[int]) -> Noise:
+        """The noise of some of the channels."""
+        return Noise(self.sigma[index], self.lag1[index], self.step[index])
 
 
 def noise_level(values: NDArray[np.floating], valid: Mask) -> Noise:

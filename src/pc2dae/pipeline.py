@@ -16,9 +16,9 @@ import xarray as xr
 from pc2dae.align.ingest_report import Intake
 from pc2dae.denoiser import Denoiser
 from pc2dae.errors import FlightError, LogError, ModelError, nearest
-from pc2dae.flight.schema import LEVELS, add_history, check_flight, level_of, suite_of
+from pc2dae.flight.schema import LEVELS, add_history, channel_arrays, check_flight, level_of, suite_of
 from pc2dae.flight.stream import Stream
-from pc2dae.noise import noise_level
+from pc2dae.noise import Noise, noise_level
 from pc2dae.registry import Progress, load_model
 from pc2dae.suite import Channel, Suite, load_suite
 from pc2dae.windows.arrays import arrays_of, blend, with_estimate
@@ -46,8 +46,7 @@ def open_flight(
     A plain CSV needs a suite and keeps its rows: see `align.grid`. Logs are ingested: one clock, flags, compensation.
     A damaged compressed log is an error; with `salvage`, the whole lines that can be unpacked are used.
     """
-    from pc2dae.flight.store import read_flight
-    from pc2dae.logs.sniff import is_flight
+    from pc2dae.flight.store import is_flight, read_flight
 
     if is_flight(path):
         return read_flight(path, _suite(suite))
@@ -63,10 +62,11 @@ def ingest(
     salvage: bool = False,
 ) -> tuple[xr.Dataset, Intake]:
     """Recognise the logs, bring them to one clock and one grid, flag, compensate; and what was done to each file."""
+    from pc2dae.align.clock_faults import repair_stamps
     from pc2dae.align.clocks import find_clocks
     from pc2dae.align.delays import response_delays
     from pc2dae.align.gaps import check_gaps
-    from pc2dae.align.grid import align, repair_stamps
+    from pc2dae.align.grid import align
     from pc2dae.align.ingest_report import sources_of
     from pc2dae.calibration import compensate
     from pc2dae.logs import read_logs
@@ -78,8 +78,9 @@ def ingest(
     streams = _with_sheet(book.streams, calibration)
     payload = _suite(suite) or streams[0].notes.get("suite") or suite_for(streams)
     _check_sources(streams, payload)
+    streams = [repair_stamps(stream, payload.rate_hz) for stream in streams]
     check_gaps(streams, payload.rate_hz)
-    clocks = find_clocks([repair_stamps(stream, payload.rate_hz) for stream in streams])
+    clocks = find_clocks(streams)
     aligned = [clock.corrected(stream) for clock, stream in zip(clocks, streams, strict=True)]
     flight, placed = align(aligned, payload, flight_id=given[0].stem if given[0].stem else "flight")
     flight.attrs["clock_offset_s"] = json.dumps({c.key: round(c.offset_s, 3) for c in clocks if c.found})
@@ -144,10 +145,12 @@ def denoise(
     else:
         denoiser = chosen_model
     ready = prepare(flight)
-    believed, unusable, left_raw = choose_families(ready, denoiser, keep=keep, exclude=exclude)
+    measured = suite_of(ready)
+    noise = noise_level(*channel_arrays(ready, measured))
+    believed, unusable, left_raw = choose_families(ready, denoiser, noise=noise, keep=keep, exclude=exclude)
     values, environment, valid = arrays_of(ready, believed)
     estimate = denoiser.prepare(ready, believed)(values, environment, valid)
-    noise = noise_level(values, valid)
+    noise = noise.rows([measured.names.index(name) for name in believed.names])
     blended = blend(estimate, values, valid, noise=noise.sigma[:, None], strength=strength)
     clean = with_estimate(ready, believed, blended, noise, unusable=unusable)
     empty = without_observation(ready, [*believed.names, *(channel.name for channel in unusable)])
@@ -163,7 +166,12 @@ def denoise(
 
 
 def choose_families(
-    flight: xr.Dataset, denoiser: Denoiser, *, keep: Sequence[str] = (), exclude: Sequence[str] = ()
+    flight: xr.Dataset,
+    denoiser: Denoiser,
+    *,
+    noise: Noise | None = None,
+    keep: Sequence[str] = (),
+    exclude: Sequence[str] = (),
 ) -> tuple[Suite, list[Channel], list[str]]:
     """The channels to denoise, those whose every logged value is unusable, and a line for each family left as it is."""
     from pc2dae.edge.runtime import matching
@@ -171,7 +179,7 @@ def choose_families(
 
     suite = suite_of(flight)
     suite.only([*keep, *exclude])  # an unknown family is an error
-    verdicts = judge_families(flight, keep=keep, exclude=exclude)
+    verdicts = judge_families(flight, noise=noise, keep=keep, exclude=exclude)
     excluded = {v.family: v.reason for v in verdicts if not v.kept and (v.family in exclude or _is_decisive(v, suite))}
     believed = [family.name for family in suite.family if family.name not in excluded]
     if not believed:
@@ -316,13 +324,14 @@ def _check_sources(streams: list[Stream], suite: Suite) -> None:
     if "csv" in keys:
         return
     for name, source in suite.sources.items():
-        key, _, column = source.partition(".")
-        if several := [stream for stream in streams if stream.notes.get(ONE_OF) == key]:
+        if several := [stream for stream in streams if stream.notes.get(ONE_OF) == source.key]:
             files = ", ".join(stream.source for stream in several)
-            raise LogError(f"{len(several)} instruments log as {key} ({files}), and suite '{suite.name}' reads one",
-                           hint=f'keep one, or name it in a suite: [sources] {name} = "{several[0].key}.{column}"'
-                           )  # fmt: skip
-    if not any(source.partition(".")[0] in keys for name, source in suite.sources.items() if name in suite.names):
+            example = f'[sources] {name} = "{several[0].key}.{source.column}"'
+            raise LogError(
+                f"{len(several)} instruments log as {source.key} ({files}), but suite '{suite.name}' reads only one",
+                hint=f"keep one of them, or name it in the suite: {example}",
+            )
+    if not any(source.key in keys for name, source in suite.sources.items() if name in suite.names):
         raise LogError(f"suite '{suite.name}' names no channel of these logs ({', '.join(sorted(keys))})",
                        hint='say where channels come from: [sources] co2 = "li830.co2"')  # fmt: skip
 

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pc2dae.align.grid import align, bridge, repair_stamps, stale_rows
+from pc2dae.align.clock_faults import repair_stamps
+from pc2dae.align.grid import align, bridge, stale_rows
 from pc2dae.errors import FlightError
 from pc2dae.flags import INTERPOLATED, MISSING, STALE
 from pc2dae.flight.cells import cells_of

@@ -16,7 +16,6 @@ from pc2dae.calibration.electrochemical import (
     coefficients,
     compensate_cell,
     outside_table,
-    paper_form,
     temperature_factor,
 )
 from pc2dae.errors import SuiteError
@@ -168,16 +167,6 @@ class TestKnownMistakesOfPublicCode:
     def test_algorithm_2_refuses_an_auxiliary_zero_of_zero(self) -> None:
         with pytest.raises(SuiteError, match="use algorithm 1 or 3"):
             compensate_cell(350, 300, 20, SHEETS["CO-A4"] | {"ae_sensor_zero_mv": 0}, "CO-A4", algorithm=2)
-
-
-def test_the_papers_equation_is_algorithm_1_with_a_baseline_and_a_gain() -> None:
-    s, temperature = SHEETS["CO-A4"], np.array([10.0, 20.0, 33.0])
-    n = temperature_factor("CO-A4", 1, temperature)
-    form = paper_form(400, 300, temperature, we_zero_mv=280, ae_zero_mv=270, n=n, beta=1 / 0.25)
-    np.testing.assert_allclose(form, compensate_cell(400, 300, temperature, s, "CO-A4", algorithm=1))
-    # κ0 + κ1 (T − T0) = 5 + 2 · 13 at 33 degC
-    shifted = paper_form(400, 300, temperature, we_zero_mv=280, ae_zero_mv=270, n=n, beta=4.0, kappa=(5.0, 2.0))
-    np.testing.assert_allclose(shifted - form, [5 - 20, 5, 5 + 26])
 
 
 @given(

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from pc2dae.errors import FlightError
-from pc2dae.flags import BELOW_DETECTION, MISSING, SATURATED
 from pc2dae.flight import read_flight, write_flight
-from pc2dae.flight.icartt import read_table
-from pc2dae.flight.schema import check_flight, new_flight
+from pc2dae.flight.icartt import IcarttTable, parse_icartt
+from pc2dae.flight.schema import BELOW_DETECTION, MISSING, SATURATED, check_flight, new_flight, suite_of
+from pc2dae.pipeline import ingest, open_flight
 from pc2dae.suite import Channel, Family, Suite, load_suite
 
 REAL = Path(__file__).parents[3] / "shared/data/act_america_icartt/ACTAMERICA-mrg05-c130_merge_20160805_R3.ict"
@@ -47,6 +47,10 @@ UTC, LATITUDE, CO
 86400.5, 10.5, -7777
 86401, 10.25, -8888
 """
+
+
+def read_table(path: Path) -> IcarttTable:
+    return parse_icartt(path.read_text(), path.name)
 
 
 def _small(tmp_path: Path) -> Path:
@@ -173,3 +177,25 @@ def test_a_year_that_no_flight_has_is_refused(tmp_path):
     (tmp_path / "far.ict").write_text(SMALL.replace("2016, 08", "9024, 08"))
     with pytest.raises(FlightError, match="the year 9024 in line 7"):
         read_table(tmp_path / "far.ict")
+
+
+def test_ingest_and_open_flight_give_the_same_names_and_values(tmp_path: Path) -> None:
+    """A log and a flight are read through different doors: the channels of an archive's file must not depend on it."""
+    path = _small(tmp_path)
+    path.write_text(path.read_text().replace("LATITUDE, degs", "Latitude, degs").replace("CO, ppb", "CO-dry, ppb"))
+    opened, ingested = open_flight(path), ingest([path])[0]
+    assert suite_of(opened).names == suite_of(ingested).names == ("CO_dry",)
+    assert [f.name for f in suite_of(opened).family] == [f.name for f in suite_of(ingested).family]
+    for name in ("CO_dry", "latitude"):
+        assert opened[name].attrs["units"] == ingested[name].attrs["units"]
+        assert opened[name].values[0] == ingested[name].values[0]
+    if REAL.exists():
+        assert suite_of(open_flight(REAL)).names == suite_of(ingest([REAL])[0]).names
+
+
+def test_a_cut_last_line_is_left_out_by_ingest_too(tmp_path: Path) -> None:
+    path = _small(tmp_path)
+    path.write_text(path.read_text()[:-2])
+    flight, intake = ingest([path])
+    assert intake.sources[0].repairs == ("last line, which is cut, left out (line 28)",)
+    assert flight.sizes["time"] == 3

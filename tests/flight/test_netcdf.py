@@ -14,7 +14,8 @@ import xarray as xr
 
 from pc2dae.errors import FlightError
 from pc2dae.flight import read_flight, write_flight
-from pc2dae.flight.netcdf import dress, read_netcdf
+from pc2dae.flight.conventions import with_conventions
+from pc2dae.flight.netcdf import read_netcdf
 from pc2dae.flight.schema import new_flight
 from pc2dae.suite import load_suite
 
@@ -54,26 +55,26 @@ def test_compliance_checker_finds_no_error(tmp_path: Path, track: bool) -> None:
 
 
 def test_a_track_makes_it_a_trajectory() -> None:
-    dressed = dress(flight(track=True))
-    assert dressed.attrs["featureType"] == "trajectory"
-    assert dressed["trajectory"].attrs["cf_role"] == "trajectory_id"
-    assert dressed["co_b"].encoding["coordinates"] == "time latitude longitude altitude trajectory"
-    assert dressed["bc_uv_1"].encoding["coordinates"].endswith("wavelength_375")
-    assert dressed["wavelength_375"].item() == 375.0
-    assert dressed.attrs["geospatial_lat_max"] == 52.0
-    assert dressed.attrs["time_coverage_duration"] == "PT49S"
-    assert dressed.attrs["time_coverage_resolution"] == "PT1S"
-    assert "featureType" not in dress(flight(track=False)).attrs
+    described = with_conventions(flight(track=True))
+    assert described.attrs["featureType"] == "trajectory"
+    assert described["trajectory"].attrs["cf_role"] == "trajectory_id"
+    assert described["co_b"].encoding["coordinates"] == "time latitude longitude altitude trajectory"
+    assert described["bc_uv_1"].encoding["coordinates"].endswith("wavelength_375")
+    assert described["wavelength_375"].item() == 375.0
+    assert described.attrs["geospatial_lat_max"] == 52.0
+    assert described.attrs["time_coverage_duration"] == "PT49S"
+    assert described.attrs["time_coverage_resolution"] == "PT1S"
+    assert "featureType" not in with_conventions(flight(track=False)).attrs
 
 
 def test_what_the_owner_says_wins() -> None:
     said = flight(track=True).assign_attrs(license="CC-BY-4.0", title="Burn 3")
-    dressed = dress(said)
-    assert (dressed.attrs["license"], dressed.attrs["title"]) == ("CC-BY-4.0", "Burn 3")
+    described = with_conventions(said)
+    assert (described.attrs["license"], described.attrs["title"]) == ("CC-BY-4.0", "Burn 3")
 
 
 def test_uncertainty_has_the_standard_error_name() -> None:
-    assert dress(flight(track=True))["co_b_uncertainty"].attrs["standard_name"] == (
+    assert with_conventions(flight(track=True))["co_b_uncertainty"].attrs["standard_name"] == (
         "mole_fraction_of_carbon_monoxide_in_air standard_error"
     )
 
@@ -81,7 +82,7 @@ def test_uncertainty_has_the_standard_error_name() -> None:
 def test_dressing_leaves_the_flight_alone() -> None:
     before = flight(track=True)
     copy = before.copy(deep=True)
-    dress(before)
+    with_conventions(before)
     xr.testing.assert_identical(before, copy)
 
 

@@ -68,7 +68,7 @@ CASES = {  # name → instrument, first stamp, a column with a value: (row, valu
     "flight_computer": ("flight_computer", "2022-09-29T09:59:12", "co2", 1, 430.5),
     "greenbox": ("greenbox", "2024-04-19T14:15:30", "latitude", 0, 39 + 6.22 / 60),
     "greenbox_bare": ("greenbox", "2024-04-19T14:15:30", "longitude", 0, -(96 + 36.32 / 60)),
-    "icartt": ("icartt", "2024-04-19T14:15:30", "co_ppb", 1, 121.0),
+    "icartt": ("icartt", "2024-04-19T14:15:30", "CO_ppb", 1, 121.0),
     "goamazon": ("goamazon", "2024-04-19T14:15:30", "co", 1, 181.0),
 }
 
@@ -88,7 +88,7 @@ def test_missing_words_sentinels_and_wrapped_values_are_missing(tmp_path):
     made = texts()
     for name, column, row in (
         ("stap", "absorption_450", 0),
-        ("icartt", "co_ppb", 5),
+        ("icartt", "CO_ppb", 5),
         ("greenbox", "co2", 9),
         ("goamazon", "nox", 7),
     ):

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pc2dae.errors import SuiteError
-from pc2dae.suite import Channel, Suite, load_suite, parse_suite, presets
+from pc2dae.suite import Channel, Source, Suite, load_suite, parse_suite, presets
 
 WHOLE = """
 name = "kolibri"
@@ -97,7 +97,7 @@ def test_every_key_arrives() -> None:
     assert suite["brown"].difference_of == ("uv", "ir")
     assert suite.family_of("ir") == "bc"
     assert suite.duplicates() == (("co", "co_b"),)
-    assert suite.sources == {"co": "afe/a.co", "air_temperature": "bme280.temperature"}
+    assert suite.sources == {"co": Source("afe", "a", "co"), "air_temperature": Source("bme280", "", "temperature")}
 
 
 def test_the_defaults_are_the_documented_ones() -> None:
@@ -170,7 +170,7 @@ def test_a_mistake_is_one_line(old: str, new: str, line: str) -> None:
         ("[sources]\nc0 = 'afe/a.co'", "sources names 'c0', which is no channel; did you mean 'co'?"),
         (
             "[sources]\nco = 'afe'",
-            "sources.co is 'afe'; write instrument.column or instrument/unit.column, as in 'afe/a.co'",
+            "sources.co: invalid source 'afe'; write instrument.column or instrument/unit.column, as in 'afe/a.co'",
         ),
         ("units = 'ppb'", "is not TOML: Cannot overwrite a value"),
     ],
@@ -328,3 +328,24 @@ def test_every_key_is_documented() -> None:
     text = (Path(__file__).parents[2] / "docs" / "suite.md").read_text(encoding="utf-8")
     for key in {*Suite.model_fields, *Channel.model_fields, "column", "format", "zone"}:
         assert f"`{key}`" in text, key
+
+
+@pytest.mark.parametrize(
+    ("text", "source", "variable"),
+    [
+        ("afe/a.co", Source("afe", "a", "co"), "afe_a_co"),
+        ("bme280.temperature", Source("bme280", "", "temperature"), "bme280_temperature"),
+        ("csv.a.b", Source("csv", "", "a.b"), "csv_a.b"),
+    ],
+)
+def test_a_source_is_written_as_it_was_read(text: str, source: Source, variable: str) -> None:
+    assert (Source.parse(text), str(source), source.variable()) == (source, text, variable)
+    suite = parse_suite(SMALL + f'[sources]\nco = "{text}"\n', where="s.toml")
+    assert json.loads(suite.model_dump_json(exclude_defaults=True))["sources"] == {"co": text}
+    assert parse_suite(suite.model_dump_json(exclude_defaults=True), where="json") == suite
+
+
+@pytest.mark.parametrize("value", ["5", "{instrument = 'afe'}", "'.co'", "'/a.co'"])
+def test_what_is_no_source_is_one_line(value: str) -> None:
+    with pytest.raises(SuiteError, match=r"sources.co: invalid source .*; write instrument.column"):
+        parse_suite(SMALL + f"[sources]\nco = {value}\n", where="s.toml")

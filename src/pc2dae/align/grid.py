@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from pc2dae.align.clock_steps import undo_step_back
+from pc2dae.align.clock_faults import LOGGED_TIME
 from pc2dae.arrays import Array, Index, Mask
 from pc2dae.errors import FlightError
 from pc2dae.flags import INTERPOLATED, STALE
@@ -23,7 +23,7 @@ from pc2dae.flight.cells import MAX_NUMBERS, cell_means, grid_of, without_sentin
 from pc2dae.flight.schema import new_flight
 from pc2dae.flight.stream import Stream
 from pc2dae.flight.unit_checks import check_units, checked_position, mended
-from pc2dae.suite import ENVIRONMENT, MOTION, Suite
+from pc2dae.suite import ENVIRONMENT, MOTION, Source, Suite
 
 FILL_S = 3.0  # gaps up to here may be bridged, and are flagged
 _ELECTRICAL = frozenset({"V", "mV", "A", "nA"})  # what a gas channel is computed from later
@@ -42,17 +42,16 @@ class Placed:
 
 
 def align(streams: Sequence[Stream], suite: Suite, *, flight_id: str = "flight") -> tuple[xr.Dataset, list[Placed]]:
-    """The flight (level raw) of streams whose clocks agree, and where their rows went.
+    """The flight (level raw) of streams with repaired stamps whose clocks agree, and the cells of their rows.
 
     Suite variables come from `suite.sources` (from a plain CSV: by name); every other column is kept as
     `<instrument>[_<unit>]_<column>`, the number of rows per cell as `…_samples`.
     """
-    ordered = [repair_stamps(stream, suite.rate_hz) for stream in streams]
-    start, count, all_cells = grid_of(ordered, suite.rate_hz)
-    width = sum(len(s.columns) for s in ordered)
+    start, count, all_cells = grid_of(streams, suite.rate_hz)
+    width = sum(len(s.columns) for s in streams)
     if count * (width + 2 * len(suite.names)) > MAX_NUMBERS:
         days = count / suite.rate_hz / 86400
-        first, last = (min(s.time.min() for s in ordered), max(s.time.max() for s in ordered))
+        first, last = (min(s.time.min() for s in streams), max(s.time.max() for s in streams))
         raise FlightError(
             f"the records span {days:,.1f} days, {str(first)[:10]} to {str(last)[:10]}, at {suite.rate_hz:g} Hz in"
             f" {width} columns: too much for one flight",
@@ -62,7 +61,7 @@ def align(streams: Sequence[Stream], suite: Suite, *, flight_id: str = "flight")
     flags: dict[str, NDArray[np.int32]] = {}
     about: dict[str, dict[str, str]] = {}
     placed = []
-    for stream, cells in zip(ordered, all_cells, strict=True):
+    for stream, cells in zip(streams, all_cells, strict=True):
         repairs = list(stream.repairs)
         if (cells < 0).any():
             repairs.append(f"{int((cells < 0).sum()):,} rows before or after the record on GPS time left out")
@@ -93,9 +92,9 @@ def align(streams: Sequence[Stream], suite: Suite, *, flight_id: str = "flight")
                 {} if name in suite.names else {"units": stream.units.get(column, "1")}
             )
         if stream.instrument != "csv":
-            prefix = stream.key.replace("/", "_")
-            values[f"{prefix}_samples"] = np.bincount(cells[cells >= 0], minlength=count).astype(np.int16)
-            about[f"{prefix}_samples"] = {"long_name": f"rows of {stream.key} in this cell", "units": "1"}
+            samples = Source(stream.instrument, stream.unit, "samples").variable()
+            values[samples] = np.bincount(cells[cells >= 0], minlength=count).astype(np.int16)
+            about[samples] = {"long_name": f"rows of {stream.key} in this cell", "units": "1"}
         placed.append(_placed(stream, cells, suite.rate_hz, tuple(repairs)))
     step = np.timedelta64(round(1e9 / suite.rate_hz), "ns")
     flight = new_flight(
@@ -104,7 +103,7 @@ def align(streams: Sequence[Stream], suite: Suite, *, flight_id: str = "flight")
         suite,
         flags=flags,
         flight_id=flight_id,
-        history=f"aligned {len(ordered)} records to {suite.rate_hz:g} Hz",
+        history=f"aligned {len(streams)} records to {suite.rate_hz:g} Hz",
     )
     for name, attrs in about.items():
         kept = flight[name].attrs
@@ -114,7 +113,7 @@ def align(streams: Sequence[Stream], suite: Suite, *, flight_id: str = "flight")
         flight[name].attrs.setdefault("long_name", name.replace("_", " "))
         if not flight[name].attrs.get("units"):
             flight[name].attrs["units"] = "1"
-    sheets = {stream.key: stream.calibration for stream in ordered if stream.calibration is not None}
+    sheets = {stream.key: stream.calibration for stream in streams if stream.calibration is not None}
     flight.attrs["calibration"] = json.dumps(sheets)
     return _with_rows(flight, streams, placed), placed
 
@@ -123,13 +122,9 @@ def _names(stream: Stream, suite: Suite) -> dict[str, str]:
     """The name in the flight of each column of a stream."""
     if stream.instrument == "csv":
         return {column: column for column in stream.columns}
-    prefix = stream.key.replace("/", "_")
-    wanted = {
-        source.partition(".")[2]: name
-        for name, source in suite.sources.items()
-        if source.partition(".")[0] == stream.key
-    }
-    return {column: wanted.get(column, f"{prefix}_{column}") for column in stream.columns}
+    wanted = {source: name for name, source in suite.sources.items()}
+    sources = {column: Source(stream.instrument, stream.unit, column) for column in stream.columns}
+    return {column: wanted.get(source, source.variable()) for column, source in sources.items()}
 
 
 def _with_position(stream: Stream, names: Mapping[str, str]) -> tuple[dict[str, Array], list[str]]:
@@ -140,48 +135,6 @@ def _with_position(stream: Stream, names: Mapping[str, str]) -> tuple[dict[str, 
     north, east = by_name["latitude"], by_name["longitude"]
     latitude, longitude, lines = checked_position(stream.columns[north], stream.columns[east], source=stream.source)
     return stream.columns | {north: latitude, east: longitude}, lines
-
-
-def repair_stamps(stream: Stream, rate_hz: float) -> Stream:
-    """The stream with lost clocks and a clock set back put right."""
-    return undo_step_back(_place_lost_rows(stream, rate_hz), rate_hz)
-
-
-def _place_lost_rows(stream: Stream, rate_hz: float) -> Stream:
-    """Rows whose clock was lost (stamp far off, and out of order or a month away) placed by their neighbours."""
-    seconds = stream.time.astype(np.int64) / 1e9
-    order = np.argsort(seconds, kind="stable")
-    jumps = np.flatnonzero(np.diff(seconds[order]) > 3600.0)
-    if not len(jumps):
-        return stream
-    cluster = np.empty(len(seconds), dtype=np.int64)
-    cluster[order] = np.searchsorted(jumps, np.arange(len(seconds)), side="left")
-    sizes = np.bincount(cluster)
-    home = int(np.argmax(sizes))
-    lost = np.zeros(len(seconds), dtype=bool)
-    for number in range(len(sizes)):
-        rows = np.flatnonzero(cluster == number)
-        if number == home or len(rows) > max(0.01 * len(seconds), 3):
-            continue
-        others = np.flatnonzero(cluster == home)
-        in_order = (rows[-1] < others[0] and number < home) or (rows[0] > others[-1] and number > home)
-        far = abs(np.median(seconds[rows]) - np.median(seconds[others])) > 30 * 86400
-        lost[rows] = not in_order or far
-    if not lost.any():
-        return stream
-    good = np.flatnonzero(~lost)
-    step = float(np.median(np.diff(seconds[good]))) if len(good) > 1 else 1.0 / rate_hz
-    step = step if step > 0 else 1.0 / rate_hz
-    rows = np.flatnonzero(lost)
-    before = good[
-        np.maximum(np.searchsorted(good, rows) - 1, 0)
-    ]  # where there is none: the first, and steps back from it
-    guess = seconds[before] + (rows - before) * step
-    time = stream.time.copy()
-    first = str(time[rows[0]])[:19]
-    time[rows] = np.rint(guess * 1e6).astype(np.int64).astype("datetime64[us]").astype("datetime64[ns]")
-    line = f"{len(rows):,} rows with a lost clock (first: {first}) placed by their neighbours in the file"
-    return replace(stream, time=time, repairs=(*stream.repairs, line))
 
 
 def stale_rows(stream: Stream) -> Mask:
@@ -247,7 +200,7 @@ def _with_rows(flight: xr.Dataset, streams: Sequence[Stream], placed: Sequence[P
     )
     flight["row_time"] = (
         "row",
-        stream.time.astype("datetime64[ns]"),
+        stream.notes.get(LOGGED_TIME, stream.time).astype("datetime64[ns]"),
         {"long_name": "time stamp of each row of the original file, UTC"},
     )
     stamps = stream.notes.get("stamp")

@@ -13,14 +13,14 @@ from pathlib import Path
 import xarray as xr
 
 from pc2dae.errors import FlightError, Pc2daeError
+from pc2dae.flight.store import is_flight
 from pc2dae.logs import csv
 from pc2dae.logs.files import LogFile, head_lines, is_store
 from pc2dae.logs.reader import Head
-from pc2dae.logs.sniff import READERS, is_flight
+from pc2dae.logs.sniff import READERS
 from pc2dae.suite import Suite
 
 _TRUTH = ".truth.nc"  # beside a simulated flight, not one itself
-_ALONE = (".nc", ".ict")  # a flight in each file
 _TABLES = (".csv", ".csv.gz")  # may be a flight in each file
 _LOGS = (".csv", ".txt", ".log", ".dat", ".tsv", ".bin", ".xlsx", ".gz", ".zip")  # what instruments call their files
 _BLOCK = 1 << 20  # bytes hashed at a time
@@ -79,7 +79,7 @@ def _flights(place: Path, root: Path, suite: Suite | None, seen: set[str], links
     if not is_described and any(map(_is_log, logs)):
         yield Source(_name(place, root), place)
         return
-    alone = [p for p in files if p.suffix.lower() in _ALONE or (p in logs and _is_table(p, suite))]
+    alone = [p for p in files if is_flight(p) or (p in logs and _is_table(p, suite))]
     if logs and not alone and (not folders or any(map(_is_log, logs))):  # nothing in it may be readable: to be said
         yield Source(_name(place, root), place)
         return
@@ -116,11 +116,9 @@ def _has_time(group: Path) -> bool:
 
 
 def _is_table(path: Path, suite: Suite | None) -> bool:
-    """Whether a CSV is a whole flight: one of ours, or a table that the suite (or a preset) describes."""
+    """Whether a CSV is a whole flight: a table that the suite (or a preset) describes."""
     if not path.name.lower().endswith(_TABLES):
         return False
-    if is_flight(path):
-        return True
     head = _head(path)
     if head is None:
         return False

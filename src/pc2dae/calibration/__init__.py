@@ -6,7 +6,6 @@ from pc2dae.calibration.electrochemical import (
     coefficients,
     compensate_cell,
     outside_table,
-    paper_form,
     temperature_factor,
 )
 
@@ -16,7 +15,6 @@ __all__ = [
     "compensate",
     "compensate_cell",
     "outside_table",
-    "paper_form",
     "temperature_factor",
     "without_sheet",
 ]

@@ -75,15 +75,16 @@ def correct_loading(flight: xr.Dataset) -> xr.Dataset:
     done = flight.copy()
     found: dict[str, float] = {}
     for name in suite.names:
-        instrument, _, column = suite.sources.get(name, "").partition(".")
-        lamp, _, spot = column.partition("_bc")
-        prefix = instrument.replace("/", "_")
-        needed = [f"{prefix}_{lamp}_atn1", f"{prefix}_{lamp}_atn2", f"{prefix}_flow1", f"{prefix}_flow2"]
+        source = suite.sources.get(name)
+        if source is None:
+            continue
+        lamp, _, spot = source.column.partition("_bc")
+        needed = [source.variable(column) for column in (f"{lamp}_atn1", f"{lamp}_atn2", "flow1", "flow2")]
         if spot not in ("1", "2") or not set(needed) <= set(map(str, flight.variables)):
             continue
         k = loading_factor(*(flight[variable].values for variable in needed))
         if np.isfinite(k):
-            values = unloaded(flight[name].values, flight[f"{prefix}_{lamp}_atn{spot}"].values, k)
+            values = unloaded(flight[name].values, flight[source.variable(f"{lamp}_atn{spot}")].values, k)
             done[name] = ("time", values, dict(flight[name].attrs) | {"loading_k": k})
             found[lamp] = round(k, 5)
     return add_history(done, f"loading of the filter corrected, k = {json.dumps(found)}")

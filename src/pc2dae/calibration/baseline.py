@@ -10,7 +10,7 @@ import xarray as xr
 
 from pc2dae.arrays import Array, Mask
 from pc2dae.errors import FlightError
-from pc2dae.flight.schema import add_history, check_flight, observed
+from pc2dae.flight.schema import add_history, channel_arrays, check_flight
 from pc2dae.noise import noise_level
 
 _SLOW_S = 600.0  # a zero moves with temperature and age, not with the air
@@ -27,8 +27,7 @@ def rezero(flight: xr.Dataset, channels: Sequence[str] | None = None) -> xr.Data
     chosen = list(suite.names) if channels is None else list(channels)
     for name in chosen:
         suite[name]
-    values = np.array([flight[n].values for n in suite.names], dtype=np.float64)
-    valid = np.array([observed(flight, n) for n in suite.names])
+    values, valid = channel_arrays(flight, suite)
     sigma = noise_level(values, valid).sigma
     clean = clean_air(values, valid, sigma, rate_hz=suite.rate_hz)
     done = flight.copy()

@@ -18,9 +18,9 @@ from pc2dae.calibration.electrochemical import (
     outside_table,
 )
 from pc2dae.errors import SuiteError
-from pc2dae.flags import MISSING, NOT_MEASURED, THERMAL_TRANSIENT
-from pc2dae.flight.schema import add_history, check_flight
-from pc2dae.suite import Suite
+from pc2dae.flags import NOT_MEASURED
+from pc2dae.flight.schema import MISSING, THERMAL_TRANSIENT, add_history, check_flight
+from pc2dae.suite import Source, Suite
 
 Variables = dict[str, xr.Variable]  # a flight's, by name: cheap to change one by one, as a dataset is not
 
@@ -37,12 +37,12 @@ def compensate(flight: xr.Dataset) -> xr.Dataset:
     sheets: dict[str, Any] = json.loads(flight.attrs.get("calibration", "{}"))
     computed, left = [], []
     # Ozone last: it needs the NO2 of its board.
-    for name in sorted(_electrochemical(suite, flight), key=lambda n: suite.sources[n].endswith(".o3")):
-        board, _, gas = suite.sources[name].partition(".")
-        if board not in sheets:
+    for name in sorted(_electrochemical(suite, flight), key=lambda n: suite.sources[n].column == "o3"):
+        source = suite.sources[name]
+        if source.key not in sheets:
             left.append(name)
             continue
-        _compute(done, suite, name, _cell_sheet(sheets[board], gas, board))
+        _compute(done, suite, name, _cell_sheet(sheets[source.key], source))
         computed.append(name)
     for channel in suite.channels:
         if channel.difference_of is not None and not np.isfinite(flight[channel.name].values).any():
@@ -61,25 +61,21 @@ def without_sheet(flight: xr.Dataset) -> list[str]:
     """Channels that stay missing because their board came without a calibration sheet."""
     suite = check_flight(flight)
     sheets = json.loads(flight.attrs.get("calibration", "{}"))
-    return [n for n in _electrochemical(suite, flight) if suite.sources[n].partition(".")[0] not in sheets]
+    return [n for n in _electrochemical(suite, flight) if suite.sources[n].key not in sheets]
 
 
 def _electrochemical(suite: Suite, flight: xr.Dataset) -> list[str]:
-    names = []
-    for name in suite.names:
-        board, _, gas = suite.sources.get(name, "").partition(".")
-        if f"{board.replace('/', '_')}_{gas}_we" in flight:
-            names.append(name)
-    return names
+    found = [(name, suite.sources[name]) for name in suite.names if name in suite.sources]
+    return [name for name, source in found if source.variable(f"{source.column}_we") in flight]
 
 
 def _compute(done: Variables, suite: Suite, name: str, sheet: Mapping[str, Any]) -> None:
-    board, _, gas = suite.sources[name].partition(".")
-    prefix = board.replace("/", "_")
-    we, ae = (done[f"{prefix}_{gas}_{electrode}"].values.astype(np.float64) for electrode in ("we", "ae"))
-    temperature = _temperature(done, prefix)
+    source = suite.sources[name]
+    gas = source.column
+    we, ae = (done[source.variable(f"{gas}_{electrode}")].values.astype(np.float64) for electrode in ("we", "ae"))
+    temperature = _temperature(done, source)
     kind = str(sheet["sensor_type"])
-    no2 = _no2(done, suite, board) if gas == "o3" else None
+    no2 = _no2(done, suite, source.key) if gas == "o3" else None
     ppb = compensate_cell(we, ae, temperature, sheet, kind, no2_ppb=no2)
     clamped: NDArray[np.int32] = np.where(outside_table(temperature), THERMAL_TRANSIENT, 0).astype(np.int32)
     bits: NDArray[np.int32] = done[f"qc_{name}"].values | clamped
@@ -104,9 +100,9 @@ def _put(done: Variables, name: str, values: Array, bits: NDArray[np.int32]) -> 
     done[f"qc_{name}"] = xr.Variable("time", clear, dict(done[f"qc_{name}"].attrs))
 
 
-def _temperature(done: Variables, prefix: str) -> Array:
+def _temperature(done: Variables, source: Source) -> Array:
     """The board's own temperature [degC], the air's where the board has none."""
-    own = f"{prefix}_temperature"
+    own = source.variable("temperature")
     air = done["air_temperature"].values if "air_temperature" in done else np.full(done["time"].size, np.nan)
     if own not in done:
         return np.asarray(air, dtype=np.float64)
@@ -116,16 +112,17 @@ def _temperature(done: Variables, prefix: str) -> Array:
 
 def _no2(done: Variables, suite: Suite, board: str) -> Array | None:
     """NO2 [ppb] of the same board, or of another where this one has no such cell."""
-    found = [n for n in suite.names if suite.sources.get(n, "").endswith(".no2") and np.isfinite(done[n].values).any()]
-    found.sort(key=lambda n: suite.sources[n].partition(".")[0] != board)
+    cells = [name for name in suite.names if name in suite.sources and suite.sources[name].column == "no2"]
+    found = [name for name in cells if np.isfinite(done[name].values).any()]
+    found.sort(key=lambda name: suite.sources[name].key != board)
     return done[found[0]].values.astype(np.float64) if found else None
 
 
-def _cell_sheet(board: Mapping[str, Any], gas: str, where: str) -> Mapping[str, Any]:
-    wanted = _CELL.get(gas, gas.upper())
+def _cell_sheet(board: Mapping[str, Any], source: Source) -> Mapping[str, Any]:
+    wanted = _CELL.get(source.column, source.column.upper())
     sensors = board.get("sensors", [])
     for sensor in sensors:
         if str(sensor.get("sensor_type", "")).upper().partition("-")[0] == wanted:
             return dict(sensor)
     there = ", ".join(str(sensor.get("sensor_type")) for sensor in sensors) or "none"
-    raise SuiteError(f"the calibration sheet of {where} has no {wanted} cell", hint=f"it lists {there}")
+    raise SuiteError(f"the calibration sheet of {source.key} has no {wanted} cell", hint=f"it lists {there}")

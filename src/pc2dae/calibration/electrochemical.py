@@ -199,28 +199,6 @@ def cell_uncertainty(
     return answer
 
 
-def paper_form(
-    we_mv: ArrayLike,
-    ae_mv: ArrayLike,
-    temperature_c: ArrayLike,
-    *,
-    we_zero_mv: float,
-    ae_zero_mv: float,
-    n: ArrayLike,
-    beta: ArrayLike,
-    kappa: tuple[float, float] = (0.0, 0.0),
-    reference_c: float = 20.0,
-) -> Array:
-    """The paper's Eq. (1): s = κ0 + κ1 (T − T0) + β(T) · [(WE − WE_zero) − n(T) (AE − AE_zero)].
-
-    With κ = 0, β = 1 / sensitivity [ppb/mV] and the electronic zeros it is algorithm 1. κ0 [ppb], κ1 [ppb/degC].
-    """
-    excess = np.asarray(we_mv, np.float64) - we_zero_mv - np.asarray(n) * (np.asarray(ae_mv, np.float64) - ae_zero_mv)
-    baseline = kappa[0] + kappa[1] * (np.asarray(temperature_c, np.float64) - reference_c)
-    signal: Array = baseline + np.asarray(beta) * excess
-    return signal
-
-
 def sensitivity(sheet: Mapping[str, Any], key: str) -> float:
     """The sheet's `<key>_mv_ppb`, or `<key>_na_ppb` times the board's gain [mV/ppb]; never zero."""
     if sheet.get(f"{key}_mv_ppb") is not None:

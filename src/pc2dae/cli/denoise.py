@@ -80,7 +80,7 @@ def denoise(
 def _opened(source: Path, *, suite: str | None, zone: str | None, salvage: bool) -> xr.Dataset:
     """A flight, or one made of logs on the spot: then what had to be mended or left out is told."""
     from pc2dae import pipeline
-    from pc2dae.logs.sniff import is_flight
+    from pc2dae.flight.store import is_flight
 
     if is_flight(source):
         return pipeline.open_flight(source, suite=suite, zone=zone)

@@ -40,10 +40,10 @@ def check_folder(folder: Path, *marks: str, force: bool = False) -> None:
 
 def _is_own(path: Path) -> bool:
     """Whether pc2dae wrote a file or Zarr store; there is nothing to lose in an empty one."""
+    from pc2dae.flight.csv import is_flight_table
     from pc2dae.logs.csv import header_of
     from pc2dae.logs.files import LogFile, head_lines
     from pc2dae.logs.reader import Head
-    from pc2dae.logs.sniff import is_flight_table
 
     if path.is_dir():
         return any((path / name).is_file() and _MARK in (path / name).read_bytes() for name in (".zattrs", "zarr.json"))

@@ -66,9 +66,11 @@ class Ona:
         """Find the attenuation of each channel: `uv_bc1` of an instrument has its own in `uv_atn1`."""
         attenuation = np.full((len(suite.names), flight.sizes["time"]), np.nan)
         for row, name in zip(attenuation, suite.names, strict=True):
-            instrument, _, column = suite.sources.get(name, name).partition(".")
-            variable = f"{instrument.replace('/', '_')}_{column.replace('bc', 'atn')}"
-            if "bc" in column and variable in flight:
+            source = suite.sources.get(name)
+            if source is None or "bc" not in source.column:
+                continue
+            variable = source.variable(source.column.replace("bc", "atn"))
+            if variable in flight:
                 row[:] = flight[variable].values
 
         def job(values: Values, environment: Values, valid: Mask) -> Estimate:

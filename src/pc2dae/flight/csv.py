@@ -24,6 +24,7 @@ from pc2dae.flight.schema import BESIDE, add_history, new_flight, suite_of
 from pc2dae.suite import ENVIRONMENT, MOTION, Suite, load_suite, presets
 
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")  # with the apostrophes before it, so that what is guarded can be restored
+_LONGEST_HEAD = 100_000  # characters: less than the longest cell that csv takes
 _NUMBER = re.compile(r"-?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
@@ -68,6 +69,25 @@ def read_csv(path: Path, suite: Suite | None = None) -> xr.Dataset:
     on_grid = conform(flight.assign(rows), in_order=False)
     is_plain = np.array_equal(on_grid["time"].values, time) and np.array_equal(_stamps(flight), stamps)
     return on_grid.drop_vars(list(rows)) if is_plain else on_grid
+
+
+def has_flags(path: Path) -> bool:
+    """Whether a CSV has the columns `time` and `qc_<name>` of a flight."""
+    with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
+        head = next(csv.reader([file.readline(_LONGEST_HEAD)]), [])
+    return "time" in head and bool(_flagged(head))
+
+
+def is_flight_table(header: list[str]) -> bool:
+    """Whether a table has the columns that `write_csv` writes and no others."""
+    channels = _flagged(header)
+    known = {"time", *MOTION, *ENVIRONMENT, *channels, *(f"qc_{name}" for name in channels)}
+    beside = tuple(f"{name}_" for name in channels)
+    return bool(channels) and header[0] == "time" and all(n in known or n.startswith(beside) for n in header)
+
+
+def _flagged(header: list[str]) -> list[str]:
+    return [name[3:] for name in header if name.startswith("qc_") and name[3:] in header]
 
 
 def _cells(path: Path) -> tuple[pd.DataFrame, bool]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import io
 import json
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +23,10 @@ from pc2dae.suite import ENVIRONMENT, MOTION, Channel, Family, Suite, canonical_
 from pc2dae.suite.model import reserved_for
 
 _LONGEST_S = 1e7  # seconds after midnight of the first day: four months, more than any flight
+FAMILY = "measured"  # of all channels of a file without a suite
 _OURS = "pc2dae_attributes"  # the comment line that carries a flight's own attributes
 _MISSING = -9999.0
-# How archives name what a flight calls by one name.
+# What archives call the position and air of a flight, in capitals.
 _KNOWN = {
     "LATITUDE": "latitude",
     "LONGITUDE": "longitude",
@@ -33,13 +34,13 @@ _KNOWN = {
     "GRD_SPD": "ground_speed",
     "TEMPERATURE": "air_temperature",
     "PRESSURE": "air_pressure",
-    "H2O_RelativeHumidity_Nav": "relative_humidity",
+    "H2O_RELATIVEHUMIDITY_NAV": "relative_humidity",
 }
 _CONCENTRATIONS = {"ppm", "ppb", "ppt", "umol mol-1", "nmol mol-1", "ng m-3", "ug m-3", "mg m-3"}
 
 
 @dataclass(frozen=True)
-class Table:
+class IcarttTable:
     """What an ICARTT file holds: stamps in UTC and columns in physical units, NaN where missing or beyond detection."""
 
     time: NDArray[np.datetime64]
@@ -51,60 +52,59 @@ class Table:
     comments: tuple[str, ...]  # the normal comments, line by line
     repairs: tuple[str, ...] = ()
 
+    def renamed(self, names: Mapping[str, str] | None = None) -> IcarttTable:
+        """The table with the flight's names for position and air, or with the `names` given; longitudes from −180."""
+        new = {column: _KNOWN.get(column.upper(), column) for column in self.columns} if names is None else names
+        columns = {new.get(column, column): values for column, values in self.columns.items()}
+        if names is None and "longitude" in columns:
+            columns["longitude"] = (columns["longitude"] + 180.0) % 360.0 - 180.0  # archives count from 0 to 360
+        return replace(
+            self,
+            columns=columns,
+            units={new.get(column, column): unit for column, unit in self.units.items()},
+            long_names={new.get(column, column): text for column, text in self.long_names.items()},
+            flags={new.get(column, column): bits for column, bits in self.flags.items()},
+        )
 
-def read_table(path: Path) -> Table:
-    """Read an FFI-1001 file: scale factors applied, missing values and detection flags taken out."""
+
+def parse_icartt(text: str, name: str) -> IcarttTable:
+    """The table of an FFI-1001 file's text: scale factors applied, missing values and detection flags taken out."""
+    lines = text.splitlines()
     try:
-        text = path.read_text(encoding="utf-8", errors="replace")
-        lines = text.splitlines()
         head, kind = (int(word) for word in lines[0].split(",")[:2])
         if kind != 1001:
-            raise FlightError(
-                f"{path.name} is ICARTT format {kind}", hint="only format 1001 (one line per time) is read"
-            )
+            raise FlightError(f"{name} is ICARTT format {kind}", hint="only format 1001 (one line per time) is read")
         year, month, day = (int(word) for word in lines[6].split(",")[:3])
         if not 1900 <= year < 2200:  # datetime64[ns] would wrap around
             raise ValueError(f"the year {year} in line 7")
+        midnight = np.datetime64(f"{year:04d}-{month:02d}-{day:02d}", "ns")
         interval = float(lines[7].split(",")[0])
         count = int(lines[9])
         scales = np.array(lines[10].split(","), dtype=np.float64)
         missing = np.array(lines[11].split(","), dtype=np.float64)
         variables = [[word.strip() for word in line.split(",")] for line in lines[12 : 12 + count]]
-        special = 12 + count
-        normal = special + 1 + int(lines[special])
-        comments = tuple(lines[normal + 1 : head - 1])
         if not len(scales) == len(missing) == len(variables) == count:
             raise ValueError(f"{count} variables, but {len(scales)} scale factors and {len(missing)} missing values")
-        is_cut = not text.endswith("\n")  # then a number may be cut too, and a missing value become one
-        rows = lines[head : len(lines) - is_cut]
-        widths = np.array([row.count(",") + 1 if row.strip() else count + 1 for row in rows])
-        if (widths < count + 1).any():
-            short = int(np.argmax(widths < count + 1))
-            raise ValueError(f"line {head + short + 1:,} has {widths[short]} numbers, expected {count + 1}")
-        body = pd.read_csv(io.StringIO("\n".join(rows)), header=None)
-        data = body.to_numpy(np.float64)
-        if data.shape[1] != count + 1:
-            raise ValueError(f"rows have {data.shape[1]} numbers, expected {count + 1}")
-        untimed = ~(np.abs(data[:, 0]) < _LONGEST_S)
-        if untimed.any():
-            raise ValueError(f"the time in line {head + int(np.argmax(untimed)) + 1:,} is no second of a flight")
-        midnight = np.datetime64(f"{year:04d}-{month:02d}-{day:02d}", "ns")
-        if len({name for name, *_ in variables}) < count:
+        if len({column for column, *_ in variables}) < count:
             raise ValueError("two variables have one name")
+        special = 12 + count
+        comments = tuple(lines[special + 1 + int(lines[special]) + 1 : head - 1])
+        is_cut = not text.endswith("\n")  # then a number may be cut too, and a missing value become one
+        data = _rows(lines[head : len(lines) - is_cut], head, count)
     except (ValueError, IndexError, OverflowError, pd.errors.ParserError) as error:
         raise FlightError(
-            f"{path.name} is not a whole ICARTT file ({' '.join(str(error).split())[:150]})",
+            f"{name} is not a whole ICARTT file ({' '.join(str(error).split())[:150]})",
             hint="its first line says `lines, 1001`",
         ) from None
     limits = {flag: _keyword(comments, f"{flag}_FLAG") for flag in ("ULOD", "LLOD")}
     columns, flags = {}, {}
-    for number, (name, *_) in enumerate(variables):
+    for number, (column, *_) in enumerate(variables):
         raw = data[:, number + 1]
         above, below = raw == limits["ULOD"], raw == limits["LLOD"]
-        columns[name] = np.where((raw == missing[number]) | above | below, np.nan, raw * scales[number])
+        columns[column] = np.where((raw == missing[number]) | above | below, np.nan, raw * scales[number])
         if above.any() or below.any():
-            flags[name] = (above * SATURATED | below * BELOW_DETECTION).astype(np.int32)
-    return Table(
+            flags[column] = (above * SATURATED | below * BELOW_DETECTION).astype(np.int32)
+    return IcarttTable(
         time=midnight + np.round(data[:, 0] * 1e9).astype("timedelta64[ns]"),
         columns=columns,
         units={v[0]: v[1] if len(v) > 1 else "1" for v in variables},
@@ -116,26 +116,38 @@ def read_table(path: Path) -> Table:
     )
 
 
+def _rows(rows: list[str], head: int, count: int) -> Array:
+    """Seconds and `count` numbers of every row; `head` lines are before them."""
+    widths = np.array([row.count(",") + 1 if row.strip() else count + 1 for row in rows])
+    if (widths < count + 1).any():
+        short = int(np.argmax(widths < count + 1))
+        raise ValueError(f"line {head + short + 1:,} has {widths[short]} numbers, expected {count + 1}")
+    data = pd.read_csv(io.StringIO("\n".join(rows)), header=None).to_numpy(np.float64)
+    if data.shape[1] != count + 1:
+        raise ValueError(f"rows have {data.shape[1]} numbers, expected {count + 1}")
+    untimed = ~(np.abs(data[:, 0]) < _LONGEST_S)
+    if untimed.any():
+        raise ValueError(f"the time in line {head + int(np.argmax(untimed)) + 1:,} is no second of a flight")
+    return data
+
+
 def read_icartt(path: Path, suite: Suite | None = None) -> xr.Dataset:
-    """The flight of an ICARTT file: ours as it was, a stranger's by `suite` or with all concentrations as channels."""
-    table = read_table(path)
+    """The flight of an ICARTT file: ours as it was, any other by `suite` or with all concentrations as channels."""
+    table = parse_icartt(path.read_text(encoding="utf-8", errors="replace"), path.name)
     ours = next((line.split(":", 1)[1] for line in table.comments if line.strip().startswith(_OURS)), None)
     attrs = _attributes(ours, path.name) if ours is not None else {}
+    if ours is None:
+        table = table.renamed()
     if suite is None:
-        suite = parse_suite(attrs["suite"], where=path.name) if "suite" in attrs else suite_from(table, path.stem)
-    values, renamed = dict(table.columns), {c.column: c.name for c in suite.channels if c.column is not None}
-    flags = {renamed.get(name, name): bits for name, bits in table.flags.items()}
-    units = dict(table.units)
-    for theirs, name in ({} if ours is not None else _KNOWN | renamed).items():
-        if theirs in values:
-            values[name], units[name] = values.pop(theirs), units[theirs]
-    if ours is None and "longitude" in values:
-        values["longitude"] = (values["longitude"] + 180.0) % 360.0 - 180.0  # archives count from 0 to 360
+        suite = parse_suite(attrs["suite"], where=path.name) if "suite" in attrs else _suite_of(table, path.stem)
+    if ours is None:
+        table = table.renamed({c.column: c.name for c in suite.channels if c.column is not None})
+    values, flags = dict(table.columns), table.flags
     if ours is not None:
         flags = {n: _flags(n, values.pop(f"qc_{n}"), path.name) for n in suite.names if f"qc_{n}" in values}
     flight = new_flight(table.time, values, suite, flags=flags, flight_id=path.stem, history=f"read {path.name}")
     for name in values:
-        flight[name].attrs |= {"units": units[name]}
+        flight[name].attrs |= {"units": table.units[name]}
         if name not in {*suite.names, *ENVIRONMENT, *MOTION}:
             flight[name].attrs |= {"long_name": table.long_names.get(name, name)}
     flight = flight.assign_attrs(attrs)
@@ -162,21 +174,26 @@ def _flags(name: str, values: Array, where: str) -> NDArray[np.int32]:
     return known.astype(np.int32)
 
 
-def suite_from(table: Table, name: str) -> Suite:
-    """A suite of every column that is a concentration and was measured at all, in one family."""
-    channels = []
-    for column, values in table.columns.items():
-        try:
-            units = canonical_units(table.units[column])
-        except SuiteError:
-            continue
-        plain = re.sub(r"\W", "_", column)
-        if units in _CONCENTRATIONS and np.isfinite(values).any() and reserved_for(plain) is None:
-            channels.append(Channel(name=plain if plain[0].isalpha() else f"v_{plain}", units=units, column=column))
+def _suite_of(table: IcarttTable, name: str) -> Suite:
+    channels = concentrations(table.columns, table.units)
     if not channels:
         raise FlightError(f"{name} holds no concentration", hint="pass --suite")
     rate = 1 / table.interval_s if table.interval_s > 0 else 1.0
-    return Suite(name=name, rate_hz=rate, family=(Family(name="measured", channel=tuple(channels)),))
+    return Suite(name=name, rate_hz=rate, family=(Family(name=FAMILY, channel=tuple(channels)),))
+
+
+def concentrations(columns: Mapping[str, Array], units: Mapping[str, str]) -> list[Channel]:
+    """A channel for every column that is a concentration and holds a value, named after its column."""
+    channels = []
+    for column, values in columns.items():
+        try:
+            unit = canonical_units(units[column])
+        except SuiteError:
+            continue
+        plain = re.sub(r"\W", "_", column)
+        if unit in _CONCENTRATIONS and np.isfinite(values).any() and reserved_for(plain) is None:
+            channels.append(Channel(name=plain if plain[0].isalpha() else f"v_{plain}", units=unit, column=column))
+    return channels
 
 
 def write_icartt(flight: xr.Dataset, path: Path) -> None:

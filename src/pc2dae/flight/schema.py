@@ -11,7 +11,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from pc2dae.arrays import Floats, Mask
+from pc2dae.arrays import Array, Floats, Mask
 from pc2dae.errors import FlightError, nearest
 from pc2dae.flags import FLAGS, INDETERMINATE, MISSING, NOT_MEASURED
 from pc2dae.suite import ENVIRONMENT, MOTION, Suite, conversion, parse_suite
@@ -37,6 +37,7 @@ _COMMON: dict[str, dict[str, str]] = {
     },
     "ground_speed": {"units": "m s-1", "standard_name": "platform_speed_wrt_ground", "long_name": "speed over ground"},
 }
+COMMON_UNITS = {name: attrs["units"] for name, attrs in _COMMON.items()}  # of environment and motion
 
 
 def new_flight(
@@ -120,6 +121,12 @@ def suite_of(flight: xr.Dataset) -> Suite:
 def observed(flight: xr.Dataset, name: str) -> Mask:
     """Where a channel holds an observation: finite, and no flag says it was not measured."""
     return np.asarray(np.isfinite(flight[name].values) & ((flight[f"qc_{name}"].values & NOT_MEASURED) == 0))
+
+
+def channel_arrays(flight: xr.Dataset, suite: Suite) -> tuple[Array, Mask]:
+    """Values and where they were observed, (channel, time), of a suite's channels."""
+    values = np.stack([flight[name].values for name in suite.names]).astype(np.float64)
+    return values, np.stack([observed(flight, name) for name in suite.names])
 
 
 def has_estimate(flight: xr.Dataset, name: str) -> bool:
@@ -237,8 +244,7 @@ def check_variable(variable: xr.DataArray, expected: str = "numbers", kinds: str
 def units_of(suite: Suite) -> dict[str, str]:
     """The units of what a flight of this suite may have: channels and what is beside them, environment, motion."""
     beside = {f"{channel.name}{suffix}": channel.units for channel in suite.channels for suffix in BESIDE}
-    common = {name: attrs["units"] for name, attrs in _COMMON.items()}
-    return beside | {channel.name: channel.units for channel in suite.channels} | common
+    return beside | {channel.name: channel.units for channel in suite.channels} | COMMON_UNITS
 
 
 def level_of(flight: xr.Dataset) -> str:

@@ -5,19 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Literal
 
-import numpy as np
 import xarray as xr
 
-from pc2dae.atomic import replacing, replacing_folder, write_bytes
+from pc2dae.atomic import replacing, write_bytes
 from pc2dae.errors import FlightError, Pc2daeError, nearest
 from pc2dae.flight.conform import conform
-from pc2dae.flight.csv import read_csv, write_csv
+from pc2dae.flight.csv import has_flags, read_csv, write_csv
 from pc2dae.flight.icartt import read_icartt, write_icartt
-from pc2dae.flight.netcdf import dress, left_out, load, netcdf_bytes, read_netcdf, reading, undress
+from pc2dae.flight.netcdf import netcdf_bytes, read_netcdf
 from pc2dae.flight.schema import add_history, check_time, check_variable, new_flight, suite_of
 from pc2dae.flight.unit_checks import check_units, mended
+from pc2dae.flight.zarr import open_zarr, require_zarr, write_zarr
 from pc2dae.suite import ENVIRONMENT, MOTION, Suite
 
 SUFFIXES = (".nc", ".csv", ".ict", ".zarr")
@@ -30,7 +29,7 @@ def write_flight(flight: xr.Dataset, path: str | os.PathLike[str]) -> None:
     if suffix == ".nc":
         write_bytes(target, netcdf_bytes(flight))
     elif suffix == ".zarr":
-        _write_zarr(flight, target)
+        write_zarr(flight, target)
     else:
         with replacing(target) as temporary:
             (write_csv if suffix == ".csv" else write_icartt)(flight, temporary)
@@ -40,7 +39,7 @@ def check_target(path: str | os.PathLike[str]) -> None:
     """Refuse before the work what would fail after it: no format, no place to write."""
     target = Path(path)
     if _suffix(target) == ".zarr":
-        _need_zarr()
+        require_zarr()
     place = next(folder for folder in target.absolute().parents if folder.exists())
     if not place.is_dir():
         raise FlightError(f"{target} cannot be written: {place} is not a folder", hint="give -o another place")
@@ -114,48 +113,18 @@ def _plausible(flight: xr.Dataset, unstated: Iterable[str], source: Path) -> xr.
     return flight
 
 
-def _write_zarr(flight: xr.Dataset, target: Path) -> None:
-    _need_zarr()
-    with replacing_folder(target) as temporary:
-        # Format 2: text of any length is part of its specification, which cannot be said of format 3 yet.
-        put_zarr(dress(flight), temporary, zarr_format=2)
-
-
-def put_zarr(dataset: xr.Dataset, folder: Path, *, zarr_format: Literal[2, 3]) -> None:
-    """Write a dataset as a Zarr group: made in memory, because Zarr's own threads write on after one has failed."""
-    from zarr.storage import MemoryStore
-
-    pieces: dict[str, Any] = {}
-    dataset.to_zarr(MemoryStore(pieces), mode="w", zarr_format=zarr_format, consolidated=True)
-    for name, piece in pieces.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(piece.to_bytes())
-
-
 def read_zarr(source: Path, suite: Suite | None = None) -> xr.Dataset:
     """The flight in a Zarr store, or in a group's folder."""
-    _need_zarr()
-    from zarr import open_group
-
-    with reading(source, "Zarr"):
-        group = open_group(source, mode="r")
-        shapes = {name: array.shape for name, array in group.arrays()}
-        wanted = _columns(suite).values() if suite is not None and "suite" not in group.attrs else None
-        unwanted = left_out(shapes, source, wanted)
-        opened = xr.open_zarr(source, chunks=None, decode_timedelta=False, drop_variables=unwanted)
-        dataset = load(opened, source)
-        for variable in dataset.variables.values():
-            if "flag_masks" in variable.attrs:
-                variable.attrs["flag_masks"] = np.asarray(variable.attrs["flag_masks"], dtype=variable.dtype)
-        dataset = undress(dataset)
-    return _described(dataset, source, suite)
+    foreign = None if suite is None else _columns(suite).values()
+    return _described(open_zarr(source, foreign=foreign), source, suite)
 
 
-def _need_zarr() -> None:
-    try:
-        import zarr  # noqa: F401
-    except ImportError:
-        raise FlightError("Zarr is not installed", hint="pip install 'pc2dae[cluster]'") from None
+def is_flight(path: str | os.PathLike[str]) -> bool:
+    """Whether a file or store is a flight, not a log: by its suffix, a CSV by its columns of flags."""
+    source = Path(path)
+    return source.suffix.lower() in (".nc", ".zarr", ".ict") or (
+        source.suffix.lower() == ".csv" and source.is_file() and has_flags(source)
+    )
 
 
 def _suffix(path: Path) -> str:

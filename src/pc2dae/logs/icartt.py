@@ -1,29 +1,20 @@
-"""ICARTT files (FFI 1001) as aircraft campaigns publish them; the format itself is read by `flight.icartt`."""
+"""ICARTT files (FFI 1001) as aircraft campaigns publish them; the format and its names are those of `flight.icartt`."""
 
 from __future__ import annotations
 
 import re
-import tempfile
-from pathlib import Path
 
 import numpy as np
 
-from pc2dae.errors import FlightError, LogError, SuiteError
-from pc2dae.flight.icartt import read_table
+from pc2dae.errors import FlightError, LogError
+from pc2dae.flight.icartt import FAMILY, concentrations, parse_icartt
+from pc2dae.flight.schema import COMMON_UNITS
 from pc2dae.flight.stream import Stream
 from pc2dae.logs.files import LogFile, lines
 from pc2dae.logs.reader import Declared, Head
-from pc2dae.suite import Channel, Suite, canonical_units
-from pc2dae.suite.model import reserved_for
+from pc2dae.suite import ENVIRONMENT, MOTION, Suite, conversion
 
 DECLARED = Declared()  # depends on the file: see `declared`
-_MIXING = re.compile(r"^(CO2|CO|CH4|O3|NO2|NO|NOx|SO2|N2O)(?:_|$)", re.IGNORECASE)
-# foreign name → ours; then factor and offset by the file's unit
-_KNOWN = {
-    "temperature": "air_temperature", "pressure": "air_pressure", "h2o_relativehumidity_nav": "relative_humidity",
-    "latitude": "latitude", "longitude": "longitude", "gps_alt": "altitude", "grd_spd": "ground_speed",
-}  # fmt: skip
-_TO_OURS = {("altitude", "km"): (1000.0, 0.0), ("air_temperature", "K"): (1.0, -273.15)}
 
 
 def recognises(head: Head) -> bool:
@@ -32,42 +23,29 @@ def recognises(head: Head) -> bool:
 
 
 def read(file: LogFile, head: Head, *, zone: str | None, suite: Suite | None) -> list[Stream]:
-    """Every variable under its lower-case name, missing values and detection-limit flags taken out."""
+    """Every variable that holds a value, missing values and detection-limit flags taken out."""
     repairs: list[str] = []
-    with tempfile.TemporaryDirectory() as folder:
-        plain = Path(folder) / Path(file.name).name
-        with plain.open("w", encoding="utf-8", newline="") as unpacked:
-            unpacked.writelines(f"{line}\n" for piece in lines(file, repairs) for line in piece.texts)
-        try:
-            table = read_table(plain)
-        except (FlightError, ValueError, OverflowError) as error:
-            raise LogError(f"{file.name}: not a whole ICARTT file ({' '.join(str(error).split())[:120]})") from None
-    columns = {name.lower(): values for name, values in table.columns.items() if np.isfinite(values).any()}
-    units = {name.lower(): unit for name, unit in table.units.items()}
-    for theirs, ours in _KNOWN.items():
-        if theirs in columns:
-            factor, offset = _TO_OURS.get((ours, units[theirs]), (1.0, 0.0))
-            columns[ours] = columns.pop(theirs) * factor + offset
-    if "longitude" in columns:
-        columns["longitude"] = (columns["longitude"] + 180.0) % 360.0 - 180.0  # archives count from 0 to 360
-    units = {name: units.get(name, "1") for name in columns}
+    pieces = list(lines(file, repairs))
+    text = "\n".join(line for piece in pieces for line in piece.texts)
+    is_whole = not (pieces and pieces[-1].is_cut)
+    try:
+        table = parse_icartt(text + "\n" * is_whole, file.name).renamed()
+    except FlightError as error:
+        raise LogError(Exception.__str__(error), hint=error.hint) from None
+    columns = {name: values for name, values in table.columns.items() if np.isfinite(values).any()}
+    units = {name: table.units[name] for name in columns}
+    for name, wanted in COMMON_UNITS.items():
+        pair = conversion(units[name], wanted) if name in columns else None
+        if pair is not None:
+            columns[name], units[name] = columns[name] * pair[0] + pair[1], wanted
     return [Stream("icartt", "", table.time, columns, units, clock="gps", rows_read=len(table.time),
                    repairs=(*repairs, *table.repairs), source=file.name)]  # fmt: skip
 
 
 def declared(stream: Stream) -> Declared:
-    """Mixing ratios the file holds for at least a tenth of its rows, and the usual names of weather and position."""
-    channels = []
-    for name, values in stream.columns.items():
-        match = _MIXING.match(name)
-        if match is None or np.isfinite(values).mean() < 0.1 or reserved_for(name) is not None:
-            continue
-        try:
-            units = canonical_units(stream.units[name])
-        except SuiteError:
-            continue
-        family = "co2" if match[1].lower() == "co2" else "gas"
-        channels.append((family, Channel(name=re.sub(r"\W", "_", name), column=name, units=units)))
-    here = [name for name in _KNOWN.values() if name in stream.columns]
-    weather = {name: name for name in here if name.startswith(("air", "relative"))}
-    return Declared(tuple(channels), weather, {name: name for name in here if name not in weather})
+    """All concentrations, and the position and air that the file holds."""
+    return Declared(
+        tuple((FAMILY, channel) for channel in concentrations(stream.columns, stream.units)),
+        {name: name for name in ENVIRONMENT if name in stream.columns},
+        {name: name for name in MOTION if name in stream.columns},
+    )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from pc2dae.errors import LogError
 from pc2dae.flight.stream import Stream
 from pc2dae.logs.sniff import declared
-from pc2dae.suite import Channel, Family, Suite, load_suite
+from pc2dae.suite import Channel, Family, Source, Suite, load_suite
 
 PRESET = "black-kite"
 
@@ -17,9 +18,7 @@ PRESET = "black-kite"
 def suite_for(streams: Sequence[Stream]) -> Suite:
     """The preset where the streams are its instruments, else a suite of all channels the streams can give."""
     preset = load_suite(PRESET)
-    kinds = {
-        source.partition(".")[0].partition("/")[0] for name, source in preset.sources.items() if name in preset.names
-    }
+    kinds = {source.instrument for name, source in preset.sources.items() if name in preset.names}
     here = {stream.instrument for stream in streams}
     if "afe" in here or len(here & kinds) >= 3:
         return preset
@@ -29,7 +28,7 @@ def suite_for(streams: Sequence[Stream]) -> Suite:
 def declared_suite(streams: Sequence[Stream]) -> Suite:
     """Every declared channel that has data; several instruments of a kind are duplicates of the first."""
     families: dict[str, list[Channel]] = {}
-    sources: dict[str, str] = {}
+    sources: dict[str, Source] = {}
     taken: dict[str, str] = {}
     for stream in streams:
         told = declared(stream)
@@ -38,15 +37,17 @@ def declared_suite(streams: Sequence[Stream]) -> Suite:
             if column not in stream.columns or not np.isfinite(stream.columns[column]).any():
                 continue
             name = _free(channel.name, stream, taken)
-            twin = next((n for n, s in sources.items() if _is_twin(s, stream, column) and n in taken), None)
+            source = Source(stream.instrument, stream.unit, column)
+            twins = [n for n, s in sources.items() if n in taken and s != source == replace(s, unit=stream.unit)]
+            twin = twins[0] if twins else None
             families.setdefault(family, []).append(
                 channel.model_copy(update={"name": name, "column": None, "duplicate_of": twin})
             )
-            sources[name] = f"{stream.key}.{column}"
+            sources[name] = source
             taken[name] = stream.key
         for name, column in (*told.environment.items(), *told.motion.items()):
             if name not in sources and column in stream.columns and np.isfinite(stream.columns[column]).any():
-                sources[name] = f"{stream.key}.{column}"
+                sources[name] = Source(stream.instrument, stream.unit, column)
     if not families:
         kinds = ", ".join(sorted({stream.key for stream in streams}))
         raise LogError(
@@ -66,11 +67,6 @@ def _free(name: str, stream: Stream, taken: dict[str, str]) -> str:
     if stream.unit:
         return f"{name}_{stream.unit}"
     return name if name not in taken else f"{name}_{stream.instrument}"
-
-
-def _is_twin(source: str, stream: Stream, column: str) -> bool:
-    key, _, other = source.partition(".")
-    return key.partition("/")[0] == stream.instrument and key != stream.key and other == column
 
 
 def _rate(streams: Sequence[Stream]) -> float:

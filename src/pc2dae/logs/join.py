@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pc2dae.align.grid import repair_stamps
+from pc2dae.align.clock_faults import repair_stamps
 from pc2dae.arrays import Mask
 from pc2dae.errors import LogError
 from pc2dae.flight.stream import Stream
@@ -33,22 +33,31 @@ def joined(streams: list[Stream]) -> tuple[list[Stream], list[tuple[str, str]]]:
     most rows differ (units 1, 2, …), else two versions of one log, which is an error.
     """
     repeated: list[tuple[str, str]] = []
-    groups: dict[tuple[str, str], list[list[_Part]]] = {}
-    for part in map(_part, _with_sheets(streams)):
-        chains = groups.setdefault((part.stream.instrument, part.stream.unit), [])
+    groups: dict[tuple[str, str], list[Stream]] = {}
+    for stream in _with_sheets(streams):
+        groups.setdefault((stream.instrument, stream.unit), []).append(stream)
+    whole = [log for group in groups.values() for log in _logs(group, repeated)]
+    return whole, repeated
+
+
+def _logs(streams: list[Stream], repeated: list[tuple[str, str]]) -> list[Stream]:
+    """The streams of one kind and unit, the parts of each log put together."""
+    if len(streams) == 1:
+        return streams
+    chains: list[list[_Part]] = []
+    for part in map(_part, streams):
         if not any(_is_taken(part, chain, repeated) for chain in chains):
             chains.append([part])
-    whole = []
-    for (kind, unit), chains in groups.items():
-        if kind == "csv" and len(chains) > 1:
-            one, other = (chain[0].stream.source for chain in chains[:2])
-            raise LogError(f"{one} and {other} hold the same columns at the same time", hint="ingest them one by one")
-        for number, chain in enumerate(chains, 1):
-            log = _concatenated([part.stream for part in sorted(chain, key=lambda part: part[1:])])
-            if len(chains) > 1:
-                log = replace(log, unit=f"{unit}{number}", notes=log.notes | {ONE_OF: log.key})
-            whole.append(log)
-    return whole, repeated
+    if streams[0].instrument == "csv" and len(chains) > 1:
+        one, other = (chain[0].stream.source for chain in chains[:2])
+        raise LogError(f"{one} and {other} hold the same columns at the same time", hint="ingest them one by one")
+    logs = [_concatenated([part.stream for part in sorted(chain, key=lambda part: part[1:])]) for chain in chains]
+    if len(logs) == 1:
+        return logs
+    unit = streams[0].unit
+    return [
+        replace(log, unit=f"{unit}{number}", notes=log.notes | {ONE_OF: log.key}) for number, log in enumerate(logs, 1)
+    ]
 
 
 def _with_sheets(streams: list[Stream]) -> list[Stream]:

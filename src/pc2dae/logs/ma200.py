@@ -14,11 +14,12 @@ from pc2dae.logs.files import LogFile
 from pc2dae.logs.reader import Column, Declared, Head, named, plain, stream_of
 from pc2dae.logs.table import read_table
 from pc2dae.suite import Channel, Suite
+from pc2dae.suite.instruments import RULES
 
 WAVELENGTHS = ("UV", "Blue", "Green", "Red", "IR")  # 375, 470, 528, 625, 880 nm
-START_UP, SATURATED, TIMING, DUAL_SPOT, EXTERNAL_POWER = 2, 16, 32, 64, 131072  # bits of the status word
-_STATUS = {START_UP: "Start up", SATURATED: "Optical saturation", TIMING: "Sampling timing error",
-           DUAL_SPOT: "DualSpot on", EXTERNAL_POWER: "Ext. power"}  # fmt: skip
+_DUAL_SPOT = 64
+_STATUS = {RULES["ma200"].starting_bit: "Start up", RULES["ma200"].saturated_bit: "Optical saturation",
+           32: "Sampling timing error", _DUAL_SPOT: "DualSpot on", 131072: "Ext. power"}  # fmt: skip
 
 _HEAD = (
     "Serial number", "Datum ID", "Session ID", "Data format version", "Firmware version", "App version",
@@ -40,7 +41,7 @@ def write(path: str | PathLike[str], stream: Stream) -> None:
     """Write a stream as the manager's export: local time, every value quoted, empty cells while starting up."""
     rows = len(stream.time)
     local = iso(local_time(stream), "s")
-    status = np.nan_to_num(column(stream, "status", default=DUAL_SPOT)).astype(int)
+    status = np.nan_to_num(column(stream, "status", default=_DUAL_SPOT)).astype(int)
     serial = stream.serial or "MA200-0001"
     same = {
         "Serial number": serial, "Session ID": "16", "Data format version": "3", "Firmware version": "1.13",
@@ -84,14 +85,7 @@ def write(path: str | PathLike[str], stream: Stream) -> None:
 
 
 def _readable(word: int) -> str:
-    bits = (
-        (START_UP, "Start up"),
-        (16, "Optical saturation"),
-        (32, "Sampling timing error"),
-        (DUAL_SPOT, "DualSpot on"),
-        (EXTERNAL_POWER, "Ext. power"),
-    )
-    return "-".join(text for bit, text in bits if word & bit)
+    return "-".join(text for bit, text in _STATUS.items() if word & bit)
 
 
 COLUMNS = {

@@ -12,6 +12,7 @@ from types import ModuleType
 import numpy as np
 
 from pc2dae.errors import LogError
+from pc2dae.flight.csv import is_flight_table
 from pc2dae.flight.stream import Stream
 from pc2dae.logs import (
     ae51,
@@ -35,7 +36,7 @@ from pc2dae.logs.files import LogFile, find_files, head_lines
 from pc2dae.logs.join import joined
 from pc2dae.logs.reader import Declared, Head
 from pc2dae.logs.stamps import NeedsChoice
-from pc2dae.suite import ENVIRONMENT, MOTION, Suite
+from pc2dae.suite import Suite
 
 READERS: dict[str, ModuleType] = {
     "ma200": ma200,
@@ -109,18 +110,6 @@ def read_logs(
     return LogBook(whole, [*book.ignored, *too_far, *(Ignored(*one) for one in repeated)])
 
 
-def is_flight(path: str | PathLike[str]) -> bool:
-    """Whether a file is one that this project writes, not a log: by suffix, a CSV by its columns of flags."""
-    place = Path(path)
-    if place.suffix.lower() in (".nc", ".zarr", ".ict"):
-        return True
-    if place.suffix.lower() != ".csv" or not place.is_file():
-        return False
-    file = LogFile(place)
-    header = csv.header_of(Head(file.head(), head_lines(file)))
-    return "time" in header and any(name.startswith("qc_") and name[3:] in header for name in header)
-
-
 def read_file(file: LogFile, *, zone: str | None = None, suite: Suite | None = None) -> list[Stream]:
     """The streams of one file: by the suite if that describes plain CSV and fits, else by the reader that knows it."""
     if _is_sheet(file):
@@ -154,14 +143,6 @@ def _output(head: Head) -> str | None:
     if is_flight_table(csv.header_of(head)) or (icartt.recognises(head) and b"pc2dae_attributes:" in head.raw):
         return "a flight that pc2dae wrote"
     return None
-
-
-def is_flight_table(header: list[str]) -> bool:
-    """Whether a table has the columns that `flight.table` writes and no others."""
-    channels = [name[3:] for name in header if name.startswith("qc_") and name[3:] in header]
-    known = {"time", *MOTION, *ENVIRONMENT, *channels, *(f"qc_{name}" for name in channels)}
-    beside = tuple(f"{name}_" for name in channels)
-    return bool(channels) and header[0] == "time" and all(n in known or n.startswith(beside) for n in header)
 
 
 def _plain_suite(file: LogFile, head: Head, suite: Suite | None) -> Suite:

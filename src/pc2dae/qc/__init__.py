@@ -1,15 +1,13 @@
 """What may be believed."""
 
-from pc2dae.qc.families import Verdict, judge_families, kept_families
-from pc2dae.qc.flags import has_low_zero, meanings, shares, without_observation
+from pc2dae.qc.families import Verdict, judge_families
+from pc2dae.qc.flags import has_low_zero, shares, without_observation
 from pc2dae.qc.screen import screen
 
 __all__ = [
     "Verdict",
     "has_low_zero",
     "judge_families",
-    "kept_families",
-    "meanings",
     "screen",
     "shares",
     "without_observation",

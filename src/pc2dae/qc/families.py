@@ -10,9 +10,8 @@ import pandas as pd
 import xarray as xr
 
 from pc2dae.arrays import Array, Mask
-from pc2dae.flags import STARTUP, TAPE_ADVANCE
-from pc2dae.flight.schema import check_flight, observed
-from pc2dae.noise import noise_level
+from pc2dae.flight.schema import STARTUP, TAPE_ADVANCE, channel_arrays, check_flight, observed
+from pc2dae.noise import Noise, noise_level
 from pc2dae.suite import Channel, Family, Suite
 
 MOSTLY_BELOW = 0.5  # more than half of a family lost below detection: it tells where smoke is, not how much
@@ -32,27 +31,28 @@ class Verdict:
     figures: dict[str, float] = field(default_factory=dict)  # shares 0–1, ratios
 
 
-def judge_families(flight: xr.Dataset, *, keep: Sequence[str] = (), exclude: Sequence[str] = ()) -> list[Verdict]:
-    """A verdict on every family of a flight; `keep` and `exclude` overrule the data."""
+def judge_families(
+    flight: xr.Dataset, *, noise: Noise | None = None, keep: Sequence[str] = (), exclude: Sequence[str] = ()
+) -> list[Verdict]:
+    """A verdict on every family of a flight; `keep` and `exclude` override the data.
+
+    `noise` is that of the suite's channels in their order, if it is known already.
+    """
     suite = check_flight(flight)
-    figures = {family.name: _figures(flight, suite, family) for family in suite.family}
+    known = noise_level(*channel_arrays(flight, suite)) if noise is None else noise
+    sigma = dict(zip(suite.names, known.sigma.tolist(), strict=True))
+    figures = {family.name: _figures(flight, suite, family, sigma) for family in suite.family}
     best = max((f["snr"] for f in figures.values() if np.isfinite(f["snr"])), default=0.0)
     return [
         _overruled(_verdict(family, figures[family.name], best), keep=keep, exclude=exclude) for family in suite.family
     ]
 
 
-def kept_families(verdicts: Sequence[Verdict]) -> tuple[str, ...]:
-    """The names of the families that stay."""
-    return tuple(verdict.family for verdict in verdicts if verdict.kept)
-
-
-def signal_to_noise(values: Array, valid: Mask, *, rate_hz: float = 1.0) -> float:
-    """Standard deviation of the plumes over that of the noise.
+def signal_to_noise(values: Array, valid: Mask, *, sigma: float, rate_hz: float = 1.0) -> float:
+    """Standard deviation of the plumes over that of the noise, `sigma`.
 
     Plumes: 9-s means less the 300-s running median; what the noise leaves in such means is taken off.
     """
-    sigma = float(noise_level(values[None], valid[None]).sigma[0])
     if not np.isfinite(sigma) or sigma == 0:
         return np.nan
     series = pd.Series(np.where(valid, values, np.nan))
@@ -66,8 +66,8 @@ def signal_to_noise(values: Array, valid: Mask, *, rate_hz: float = 1.0) -> floa
     return float(np.sqrt(max(variance, 0.0)) / sigma)
 
 
-def _figures(flight: xr.Dataset, suite: Suite, family: Family) -> dict[str, float]:
-    rows = [_channel_figures(flight, channel, suite.rate_hz) for channel in family.channel]
+def _figures(flight: xr.Dataset, suite: Suite, family: Family, sigma: dict[str, float]) -> dict[str, float]:
+    rows = [_channel_figures(flight, channel, sigma[channel.name], suite.rate_hz) for channel in family.channel]
     table = pd.DataFrame(rows)
     return {
         "observed": float(table["observed"].mean()),
@@ -78,7 +78,7 @@ def _figures(flight: xr.Dataset, suite: Suite, family: Family) -> dict[str, floa
     }
 
 
-def _channel_figures(flight: xr.Dataset, channel: Channel, rate_hz: float) -> dict[str, float]:
+def _channel_figures(flight: xr.Dataset, channel: Channel, sigma: float, rate_hz: float) -> dict[str, float]:
     values, valid = flight[channel.name].values.astype(np.float64), observed(flight, channel.name)
     ready = (flight[f"qc_{channel.name}"].values & (STARTUP | TAPE_ADVANCE)) == 0
     seen = values[valid]
@@ -87,7 +87,7 @@ def _channel_figures(flight: xr.Dataset, channel: Channel, rate_hz: float) -> di
         "observed": float(np.mean(valid[ready])) if ready.any() else 0.0,
         "below_detection": float(np.mean(seen < limit)) if limit is not None and len(seen) else 0.0,
         "negative": float(np.mean(seen < 0)) if len(seen) else np.nan,
-        "snr": signal_to_noise(values, valid, rate_hz=rate_hz) if len(seen) > 60 else np.nan,
+        "snr": signal_to_noise(values, valid, sigma=sigma, rate_hz=rate_hz) if len(seen) > 60 else np.nan,
     }
 
 

@@ -20,11 +20,6 @@ def marked(where: ArrayLike, flag: int) -> Bits:
     return np.where(np.asarray(where, dtype=bool), flag, 0).astype(np.int32)
 
 
-def meanings(bits: int) -> tuple[str, ...]:
-    """The names of the flags that are set in one value."""
-    return tuple(name for name, flag in FLAGS.items() if bits & flag)
-
-
 def shares(bits: ArrayLike) -> dict[str, float]:
     """The share of samples that carry each flag, of those flags that occur at all."""
     values = np.asarray(bits, dtype=np.int64)

@@ -28,10 +28,8 @@ from pc2dae.qc.flags import marked
 from pc2dae.qc.spikes import moves, spike
 from pc2dae.sentinels import describe, find_sentinels
 from pc2dae.suite import ENVIRONMENT, MOTION, Channel, Suite
+from pc2dae.suite.instruments import RULES
 
-_MA200_STARTING, _MA200_SATURATED = 2, 16  # bits of its status word
-_LI830_READY_C = 50.0  # the cell is held at 51.5 degC; colder, the reading is not calibrated
-_PMS_WARM_UP_S = 30.0  # data sheet
 _NO_AIR = -9999.0  # no logger means this as a temperature, humidity, pressure or place
 
 
@@ -45,14 +43,17 @@ def screen(flight: xr.Dataset) -> xr.Dataset:
     flight = _without_sentinels(flight, suite)
     bits = {channel.name: _before_noise(flight, suite, channel) for channel in suite.channels}
     values = np.array([flight[name].values for name in suite.names], dtype=np.float64)
-    sigma = noise_level(values, _measured(bits, suite)).sigma
+    valid = _measured(bits, suite)
+    sigma = noise_level(values, valid).sigma
     for row, channel in enumerate(suite.channels):
         bits[channel.name] |= _flat_line(values[row], bits[channel.name], channel, suite.rate_hz, float(sigma[row]))
-    valid = _measured(bits, suite)
-    sigma = noise_level(values, valid).sigma  # again: a dead stretch has no noise
+    before, valid = valid, _measured(bits, suite)
+    dead = (before != valid).any(axis=1)  # a dead stretch has no noise
+    sigma[dead] = noise_level(values[dead], valid[dead]).sigma
+    instruments = [suite.instrument_of(name) for name in suite.names]
     moving = np.array([moves(v, ok, sigma=s) for v, ok, s in zip(values, valid, sigma, strict=True)])
     for row, channel in enumerate(suite.channels):
-        others = [i for i, c in enumerate(suite.channels) if _instrument(suite, c) != _instrument(suite, channel)]
+        others = [i for i, key in enumerate(instruments) if key != instruments[row]]
         bits[channel.name] |= _with_noise(
             values[row],
             valid[row],
@@ -137,32 +138,33 @@ def _with_noise(values: Array, valid: Mask, channel: Channel, rate_hz: float, si
 
 
 def _by_instrument(flight: xr.Dataset, suite: Suite, channel: Channel, values: Array) -> Bits:
-    """What an instrument's further columns say about its channel, whose possible `values` are given."""
+    """What an instrument's other columns say about its channel, whose possible `values` are given."""
     bits = np.zeros(len(values), dtype=np.int32)
-    instrument, column = _instrument(suite, channel), suite.sources.get(channel.name, "").partition(".")[2]
+    source = suite.sources.get((channel.difference_of or (channel.name,))[0])
+    if source is None or source.instrument not in RULES:
+        return bits
+    rules = RULES[source.instrument]
 
-    def of(name: str) -> Array | None:
-        variable = f"{instrument.replace('/', '_')}_{name}"
+    def column(name: str | None) -> Array | None:
+        variable = source.variable(name) if name is not None else None
         return flight[variable].values if variable in flight else None
 
-    kind = instrument.partition("/")[0]
-    if kind == "ma200":
-        status, position = of("status"), of("tape_position")
-        attenuation = of(column.replace("bc", "atn"))
-        if status is not None:
-            word = np.nan_to_num(np.round(status)).astype(np.int64)
-            bits |= checks.startup((word & _MA200_STARTING != 0) | ~np.isfinite(status) & ~np.isfinite(values))
-            bits |= marked(word & _MA200_SATURATED != 0, SATURATED)
+    if (status := column(rules.status)) is not None:
+        word = np.nan_to_num(np.round(status)).astype(np.int64)
+        bits |= checks.startup((word & rules.starting_bit != 0) | ~np.isfinite(status) & ~np.isfinite(values))
+        bits |= marked(word & rules.saturated_bit != 0, SATURATED)
+    if rules.tape_position is not None and channel.name in suite.sources:
+        attenuation = column(source.column.replace("bc", "atn"))
         if attenuation is not None:
-            bits |= checks.tape_advance(attenuation, position)
-    elif kind == "li830" and (cell := of("cell_temperature")) is not None:
-        bits |= checks.startup(cell < _LI830_READY_C)
-    elif kind == "pms5003":
+            bits |= checks.tape_advance(attenuation, column(rules.tape_position))
+    if (cell_c := column(rules.cell_temperature)) is not None:
+        bits |= checks.startup(cell_c < rules.ready_c)
+    if (board_c := column(rules.board_temperature)) is not None:
+        bits |= checks.thermal_transient(board_c, rate_hz=suite.rate_hz)
+    if rules.warm_up_s is not None:
         starting = checks.startup((values == 0) | ~np.isfinite(values))
-        warm_up = np.arange(len(values)) < _PMS_WARM_UP_S * suite.rate_hz
+        warm_up = np.arange(len(values)) < rules.warm_up_s * suite.rate_hz
         bits |= starting if not (starting[~warm_up] & STARTUP).any() else 0
-    elif kind == "afe" and (temperature := of("temperature")) is not None:
-        bits |= checks.thermal_transient(temperature, rate_hz=suite.rate_hz)
     return bits
 
 
@@ -170,16 +172,9 @@ def _companions(flight: xr.Dataset, suite: Suite, channel: Channel) -> list[Arra
     """The other outputs of a slow sensor: they tell a new sample of the same value from a repeat."""
     if channel.native_rate_hz is None or channel.name not in suite.sources:
         return []
-    instrument = _instrument(suite, channel)
-    prefix = instrument.replace("/", "_") + "_"
+    prefix = suite.sources[channel.name].variable("")
     names = [str(n) for n in flight.data_vars if str(n).startswith(prefix) and flight[n].dtype.kind == "f"]
     return [flight[n].values for n in names if np.isfinite(flight[n].values).any()]
-
-
-def _instrument(suite: Suite, channel: Channel) -> str:
-    """The sensor behind a channel; one without a source is its own."""
-    source = channel.difference_of[0] if channel.difference_of is not None else channel.name
-    return suite.sources.get(source, f"{source}.").partition(".")[0]
 
 
 def _inherited(bits: dict[str, Bits], channel: Channel) -> Bits:

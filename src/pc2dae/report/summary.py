@@ -151,7 +151,7 @@ def suite_table(suite: Suite) -> Table:
     rows = [
         Row([c.name, suite.family_of(c.name), units(c.units), number(c.lower_bound), *(
             number(v) if v is not None else "–" for v in (c.valid_min, c.valid_max, c.detection_limit, c.t90_s)),
-            suite.sources.get(c.name, c.column or c.name)])
+            str(suite.sources.get(c.name, c.column or c.name))])
         for c in suite.channels
     ]  # fmt: skip
     return Table(head, rows, frozenset({0, 1, 2, 8}))

@@ -69,12 +69,12 @@ def response_times(flight: xr.Dataset) -> dict[str, ResponseTime]:
                 valid[row],
                 _filled(values[other], valid[other]),
                 fast_t90_s=float(reference.t90_s or 1.0),
-                delay_s=delays.get(_instrument(suite, channel)),
+                delay_s=delays.get(suite.instrument_of(channel.name)),
                 rate_hz=suite.rate_hz,
             )
             answer = replace(answer, reference=reference.name)
             if np.isfinite(answer.delay_s):
-                delays.setdefault(_instrument(suite, channel), answer.delay_s)
+                delays.setdefault(suite.instrument_of(channel.name), answer.delay_s)
         else:
             answer = own_edges(values[row], valid[row], sigma=float(sigma[row]), rate_hz=suite.rate_hz)
         if np.isfinite(answer.t90_s):
@@ -180,11 +180,13 @@ def _filled(values: Array, valid: Mask) -> Array:
 def _felt(flight: xr.Dataset, suite: Suite, name: str) -> Array:
     """What the sensor behind a channel feels: for an OX cell its NO2 is put back."""
     values: Array = flight[name].values.astype(np.float64)
-    board, _, gas = suite.sources.get(name, "").partition(".")
-    partner = next((n for n in suite.names if suite.sources.get(n) == f"{board}.no2"), None)
-    if gas != "o3" or partner is None or not board.startswith("afe"):
+    source = suite.sources.get(name)
+    if source is None or (source.instrument, source.column) != ("afe", "o3"):
         return values
-    sensors = json.loads(flight.attrs.get("calibration", "{}")).get(board, {}).get("sensors", [])
+    partner = next((n for n in suite.names if suite.sources.get(n) == replace(source, column="no2")), None)
+    if partner is None:
+        return values
+    sensors = json.loads(flight.attrs.get("calibration", "{}")).get(source.key, {}).get("sensors", [])
     sheet = next((s for s in sensors if str(s.get("sensor_type", "")).startswith("OX")), None)
     if sheet is None:
         return values
@@ -204,7 +206,7 @@ def _strength(values: Array, valid: Mask, sigma: float) -> float:
 
 def _reference(suite: Suite, channel: Channel, strength: dict[str, float]) -> Channel | None:
     """The fast channel of another instrument that shows the plumes best; a duplicate of the channel is preferred."""
-    own = _instrument(suite, channel)
+    own = suite.instrument_of(channel.name)
     fast = [
         c
         for c in suite.channels
@@ -212,11 +214,7 @@ def _reference(suite: Suite, channel: Channel, strength: dict[str, float]) -> Ch
         and c.t90_s <= _FAST_S
         and c.difference_of is None
         and strength[c.name] > 5.0
-        and _instrument(suite, c) != own
+        and suite.instrument_of(c.name) != own
     ]
     pairs = suite.duplicates()
     return max(fast, key=lambda c: (tuple(sorted((c.name, channel.name))) in pairs, strength[c.name]), default=None)
-
-
-def _instrument(suite: Suite, channel: Channel) -> str:
-    return suite.sources.get(channel.name, channel.name).partition(".")[0]

@@ -40,9 +40,7 @@ def true_grid(streams: Sequence[Stream], truth: xr.Dataset) -> xr.Dataset:
 
 def _columns(stream: Stream, suite: Suite) -> dict[str, Array]:
     """The suite's variables that this stream holds."""
-    wanted = {
-        source.split(".")[1]: name for name, source in suite.sources.items() if source.split(".")[0] == stream.key
-    }
+    wanted = {source.column: name for name, source in suite.sources.items() if source.key == stream.key}
     if stream.instrument == "afe":
         return _gases(stream, wanted)
     found = {name: stream.columns[column] for column, name in wanted.items()}

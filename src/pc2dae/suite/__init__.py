@@ -2,6 +2,7 @@
 
 from pc2dae.suite.model import ENVIRONMENT, MOTION, Channel, Family, Suite, TimeColumn
 from pc2dae.suite.read import load_suite, parse_suite, presets
+from pc2dae.suite.source import Source
 from pc2dae.suite.units import canonical_units, conversion
 
 __all__ = [
@@ -9,6 +10,7 @@ __all__ = [
     "MOTION",
     "Channel",
     "Family",
+    "Source",
     "Suite",
     "TimeColumn",
     "canonical_units",

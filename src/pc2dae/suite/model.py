@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, ValidationInfo, field_validator, model_validator
 
 from pc2dae.errors import SuiteError, nearest
+from pc2dae.suite.source import Source
 from pc2dae.suite.units import canonical_units
 
 ENVIRONMENT = ("air_temperature", "relative_humidity", "air_pressure")  # degC, %, hPa
@@ -107,7 +109,12 @@ class Suite(_Part):
     environment: dict[Literal["air_temperature", "relative_humidity", "air_pressure"], str] = {}
     motion: dict[Literal["latitude", "longitude", "altitude", "ground_speed"], str] = {}
     family: tuple[Family, ...] = Field(min_length=1)
-    sources: dict[str, str] = {}  # name → "instrument[/unit].column", for folders of instrument logs
+    sources: dict[str, Annotated[Source, PlainSerializer(str)]] = {}  # of channels and air, in instrument logs
+
+    @field_validator("sources", mode="before")
+    @classmethod
+    def _sources_are_parsed(cls, table: object) -> object:
+        return {n: _source(n, text) for n, text in table.items()} if isinstance(table, Mapping) else table
 
     @property
     def channels(self) -> tuple[Channel, ...]:
@@ -128,6 +135,11 @@ class Suite(_Part):
     def family_of(self, name: str) -> str:
         """The family a channel belongs to."""
         return next(family.name for family in self.family if self[name] in family.channel)
+
+    def instrument_of(self, name: str) -> str:
+        """The key of the instrument behind a channel; a channel without a source is its own instrument."""
+        first = (self[name].difference_of or (name,))[0]
+        return self.sources[first].key if first in self.sources else first
 
     def duplicates(self) -> tuple[tuple[str, str], ...]:
         """Pairs of channels that breathe the same air, each pair once."""
@@ -178,18 +190,22 @@ class Suite(_Part):
                 raise SuiteError(
                     f"column '{column}' is claimed by {count} channels", hint="give each channel its own column"
                 )
-        for name, source in self.sources.items():
-            if not all(source.partition(".")):
-                raise SuiteError(
-                    f"sources.{name} is '{source}'",
-                    hint="write instrument.column or instrument/unit.column, as in 'afe/a.co'",
-                )
+        for name in self.sources:
             if name not in counts and name not in (*ENVIRONMENT, *MOTION):
                 raise SuiteError(
                     f"sources names '{name}', which is no channel",
                     hint=nearest(name, [*self.names, *ENVIRONMENT, *MOTION]),
                 )
         return self
+
+
+def _source(name: object, text: object) -> Source:
+    if isinstance(text, Source):
+        return text
+    try:
+        return Source.parse(text if isinstance(text, str) else "")
+    except SuiteError as error:
+        raise SuiteError(f"sources.{name}: invalid source {text!r}", hint=error.hint) from None
 
 
 def reserved_for(name: str) -> str | None:

@@ -17,8 +17,7 @@ from pc2dae import pipeline
 from pc2dae.errors import FlightError, LogError, Pc2daeError
 from pc2dae.flight.netcdf import read_netcdf
 from pc2dae.flight.schema import add_history
-from pc2dae.flight.store import read_flight, write_flight
-from pc2dae.logs.sniff import is_flight
+from pc2dae.flight.store import is_flight, read_flight, write_flight
 from pc2dae.report import report
 from pc2dae.report.summary import as_measured
 from pc2dae.web.cached_estimate import Remembered
@@ -94,7 +93,7 @@ KINDS: dict[str, Callable[..., Result]] = {"intake": intake, "run": denoise, "ex
 
 def _read(home: Path, suite: str | None, zone: str | None) -> tuple[xr.Dataset, Result]:
     files = sorted((home / "uploads").iterdir())
-    ours = [file for file in files if file.suffix in (".nc", ".ict") or is_flight(file)]
+    ours = [file for file in files if is_flight(file)]
     if ours and len(files) > 1 and any(file.suffix == ".nc" for file in ours):
         raise LogError("a netCDF flight beside other files", hint="drop it by itself")
     if len(files) == 1 and ours:

@@ -10,15 +10,14 @@ import xarray as xr
 
 from pc2dae.arrays import Floats, Mask
 from pc2dae.denoiser import Estimate
-from pc2dae.flight.schema import observed
+from pc2dae.flight.schema import channel_arrays, observed
 from pc2dae.noise import Noise, sum_variance
 from pc2dae.suite import ENVIRONMENT, Channel, Suite
 
 
 def arrays_of(flight: xr.Dataset, suite: Suite) -> tuple[Floats, Floats, Mask]:
     """Values (channel, time), environment (3, time) and validity (channel, time) of a flight."""
-    values = np.stack([flight[name].values for name in suite.names]).astype(np.float64)
-    valid = np.stack([observed(flight, name) for name in suite.names])
+    values, valid = channel_arrays(flight, suite)
     unknown = np.full(flight.sizes["time"], np.nan)
     environment = np.stack([flight[name].values if name in flight else unknown for name in ENVIRONMENT])
     return values, environment.astype(np.float64), valid

@@ -6,7 +6,7 @@ import itertools
 import numpy as np
 import pytest
 
-from pc2dae.align.clock_steps import undo_step_back
+from pc2dae.align.clock_faults import repair_stamps, undo_step_back
 from pc2dae.align.grid import align
 from pc2dae.errors import FlightError
 from pc2dae.flight.stream import Stream
@@ -37,7 +37,8 @@ def test_one_step_back_is_undone_and_listed():
         "the clock was set back by 37 s in row 201 (from 14:03:19 to 14:02:43 UTC): the 200 rows before are moved back"
         " by as much, so that no time is missing between",
     )
-    flight, placed = align([logged], SUITE)
+    flight, placed = align([repair_stamps(logged, 1.0)], SUITE)
+    assert np.array_equal(flight["row_time"].values, logged.time)  # rows keep the stamps of the file
     assert np.array_equal(flight["co"].values, np.arange(500.0))  # every row its own second, none averaged
     assert placed[0].repairs == mended.repairs
 
