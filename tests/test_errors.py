@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pc2dae.errors import FlightError, LogError, ModelError, Pc2daeError, SuiteError, nearest
+from pc2dae.errors import FlightError, LogError, ModelError, Pc2daeError, SuiteError, explain, nearest
 
 
 def test_the_hint_follows_the_message() -> None:
@@ -19,6 +19,14 @@ def test_without_a_hint_the_message_stands_alone() -> None:
     error = LogError("a.csv: the file is empty")
     assert str(error) == "a.csv: the file is empty"
     assert error.hint is None
+
+
+def test_any_error_is_one_line() -> None:
+    full = OSError(28, "No space left on device", "/x")
+    assert str(explain(MemoryError())) == "not enough memory; use a shorter record, or allow more memory"
+    assert str(explain(full)) == "/x: No space left on device"
+    assert str(explain(full, with_path=False)) == "No space left on device"
+    assert str(explain(ZeroDivisionError("a\nb"))) == "internal error, ZeroDivisionError: a b; please report it"
 
 
 @pytest.mark.parametrize("child", [SuiteError, LogError, FlightError, ModelError])

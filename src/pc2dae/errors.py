@@ -1,15 +1,23 @@
-"""Errors for people: what was wrong, what was expected, what to do."""
+"""Errors: what was wrong, what was expected, what to do."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+# The optional dependency that a missing module belongs to.
+_EXTRAS = {
+    "torch": "train", "safetensors": "train", "onnx": "train", "onnxscript": "train",
+    "paho": "stream", "fastapi": "serve", "starlette": "serve", "uvicorn": "serve", "python_multipart": "serve",
+    "dask": "cluster", "distributed": "cluster", "zarr": "cluster",
+}  # fmt: skip
+_LONGEST = 300  # characters of an unexpected error's text
+
 
 class Pc2daeError(Exception):
-    """A problem with the input that a person can mend; `hint` says how.
+    """A problem that the user can solve; `hint` says how.
 
-    Message and hint are each one sentence without a line break: the command line prints them as one line.
+    Message and hint are one sentence each; together they are printed as one line.
     """
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
@@ -17,28 +25,46 @@ class Pc2daeError(Exception):
         self.hint = hint
 
     def __str__(self) -> str:
-        message = super().__str__()
+        message = " ".join(super().__str__().split())
         return f"{message}; {self.hint}" if self.hint else message
 
 
+class InternalError(Pc2daeError):
+    """An unexpected error: a fault of pc2dae, not of its input."""
+
+
 class SuiteError(Pc2daeError):
-    """The description of the payload is wrong, or does not fit the data."""
+    """The description of the payload is invalid, or does not fit the data."""
 
 
 class LogError(Pc2daeError):
-    """An instrument's file cannot be read."""
+    """An instrument file cannot be read."""
 
 
 class FlightError(Pc2daeError):
-    """A flight does not have the shape a stage needs."""
+    """A flight lacks what a stage needs."""
 
 
 class ModelError(Pc2daeError):
-    """A model cannot be loaded, trusted or applied."""
+    """A model cannot be loaded, verified or applied."""
+
+
+def explain(error: BaseException, *, with_path: bool = True) -> Pc2daeError:
+    """Any error as one message and hint; `with_path` names the file that an operating-system error is about."""
+    if isinstance(error, Pc2daeError):
+        return error
+    if isinstance(error, ModuleNotFoundError) and (extra := _EXTRAS.get(str(error.name).split(".")[0])):
+        return Pc2daeError(f"{error.name} is not installed", hint=f"pip install 'pc2dae[{extra}]'")
+    if isinstance(error, MemoryError):
+        return Pc2daeError("not enough memory", hint="use a shorter record, or allow more memory")
+    if isinstance(error, OSError):
+        path = f"{error.filename}: " if with_path and error.filename and error.strerror else ""
+        return Pc2daeError(f"{path}{error.strerror or error}")
+    return InternalError(f"internal error, {type(error).__name__}: {error}"[:_LONGEST], hint="please report it")
 
 
 def nearest(name: str, choices: Iterable[str]) -> str:
-    """The hint for a misspelt `name`: the nearest of `choices` first, then all that is there."""
+    """The hint for an unknown `name`: the closest of `choices`, or all of them if none is close."""
     known = sorted(choices)
     by_case = {choice.lower(): choice for choice in reversed(known)}
     close = get_close_matches(name, known, n=1, cutoff=0.5)

@@ -23,7 +23,7 @@ from pc2dae.flight.schema import (
 from pc2dae.noise import Noise, noise_level
 from pc2dae.qc import judge_families, shares
 from pc2dae.response.t90 import ResponseTime, response_times
-from pc2dae.suite import ENVIRONMENT, Suite
+from pc2dae.suite import ENVIRONMENT, Family, Suite
 
 MOVING_M_S = 0.1  # the paper's threshold
 EDGE_M = (1.0, 10.0)  # plume gradients of the paper
@@ -32,7 +32,7 @@ _SHORTEST_GAP_S = 5.0
 
 
 def inspect_flight(flight: xr.Dataset, *, keep: Sequence[str] = (), exclude: Sequence[str] = ()) -> dict[str, Any]:
-    """Everything that can be said of a flight without a model: shares are 0–1, times in s, lengths in m."""
+    """Statistics of a flight that need no model: shares are 0–1, times in s, lengths in m."""
     suite = check_flight(flight)
     stamps = flight["time"].values
     noise = noise_level(*channel_arrays(flight, suite))
@@ -62,59 +62,92 @@ def inspect_flight(flight: xr.Dataset, *, keep: Sequence[str] = (), exclude: Seq
 def campaign(flights: Sequence[xr.Dataset], reports: Sequence[dict[str, Any]]) -> dict[str, float]:
     """The paper's statistics over all flights together; `reports` are those of `inspect_flight`, in the same order.
 
-    Shares are in percent, as the paper gives them; negative shares are those of channels in families that stay.
+    Shares are in percent, as the paper gives them; negative and missing shares are those of kept families.
     """
     suite = check_flight(flights[0])
-    kept = _kept_by_most(reports)
-    rows = [(f.name, c.name) for f in suite.family for c in f.channel]
-    negative: dict[str, list[float]] = {}
-    missing = []
-    for family, name in rows:
-        if family not in kept:
-            continue
-        values, valid = _pooled(flights, name)
-        negative.setdefault(family, []).append(100 * float(np.mean(values[valid] < 0)) if valid.any() else np.nan)
-        absent, running = (np.concatenate([_absent(flight, name)[i] for flight in flights]) for i in (0, 1))
-        missing.append(100 * float(np.mean(absent[running])) if running.any() else 100.0)
+    names = _kept_by_most(reports)
+    kept = [f for f in suite.family if f.name in names]
     speed = np.concatenate([_speed(flight) for flight in flights])
     speed = speed[np.isfinite(speed)]
-    measured = {family: [s for s in found if np.isfinite(s)] for family, found in negative.items()}
-    out = {"samples": float(sum(flight.sizes["time"] for flight in flights))}
-    if any(measured.values()):
-        out["negative_pct"] = float(np.mean([share for found in measured.values() for share in found]))
-        out |= {f"negative_{family}_pct": float(np.mean(found)) for family, found in measured.items() if found}
-    if missing:
-        out["missing_pct"] = float(np.mean(missing))
-    if len(speed):
-        out |= {
-            "speed_mean_m_s": float(speed.mean()),
-            "speed_median_m_s": float(np.median(speed)),
-            "speed_max_m_s": float(speed.max()),
-            "moving_pct": 100 * float(np.mean(speed > MOVING_M_S)),
-        }
     ekf = [r["motion"]["gps_ekf_difference"] for r in reports if r["motion"].get("gps_ekf_difference") is not None]
-    if ekf:
-        out["gps_ekf_difference_pct"] = 100 * float(np.max(ekf))
-    cells = [c for c in rows if suite.instrument_of(c[1]).startswith("afe") and c[0] in kept]
-    by_cell = [[r["channels"][n]["t90_s"] for r in reports if r["channels"][n]["t90_s"] is not None] for _, n in cells]
-    t90 = [float(np.median(found)) for found in by_cell if found]
-    if t90:
-        out |= {f"ec_t90_{q}_s": float(np.quantile(t90, p)) for q, p in (("q1", 0.25), ("median", 0.5), ("q3", 0.75))}
-        if len(speed):
-            out["blur_mean_m"] = float(np.median(t90)) * out["speed_mean_m_s"]
-            out["blur_max_m"] = float(np.median(t90)) * out["speed_max_m_s"]
+    return {
+        "samples": float(sum(flight.sizes["time"] for flight in flights)),
+        **_negative_shares(flights, kept),
+        **_missing_share(flights, kept),
+        **_speeds(speed),
+        **({"gps_ekf_difference_pct": 100 * float(np.max(ekf))} if ekf else {}),
+        **_electrochemical_t90(reports, suite, kept, speed),
+        **_environment_range(flights),
+        **_below_detection(flights, [f for f in suite.family if f not in kept]),
+    }
+
+
+def _negative_shares(flights: Sequence[xr.Dataset], families: Sequence[Family]) -> dict[str, float]:
+    shares = {}
+    for family in families:
+        seen = [values[valid] for values, valid in (_pooled(flights, c.name) for c in family.channel) if valid.any()]
+        if seen:
+            shares[family.name] = [100 * float(np.mean(values < 0)) for values in seen]
+    if not shares:
+        return {}
+    overall = float(np.mean([share for found in shares.values() for share in found]))
+    return {"negative_pct": overall, **{f"negative_{name}_pct": float(np.mean(s)) for name, s in shares.items()}}
+
+
+def _missing_share(flights: Sequence[xr.Dataset], families: Sequence[Family]) -> dict[str, float]:
+    missing = []
+    for name in (c.name for f in families for c in f.channel):
+        absent, running = (np.concatenate(part) for part in zip(*(_absent(f, name) for f in flights), strict=True))
+        missing.append(100 * float(np.mean(absent[running])) if running.any() else 100.0)
+    return {"missing_pct": float(np.mean(missing))} if missing else {}
+
+
+def _speeds(speed: Array) -> dict[str, float]:
+    if not len(speed):
+        return {}
+    return {
+        "speed_mean_m_s": float(speed.mean()),
+        "speed_median_m_s": float(np.median(speed)),
+        "speed_max_m_s": float(speed.max()),
+        "moving_pct": 100 * float(np.mean(speed > MOVING_M_S)),
+    }
+
+
+def _electrochemical_t90(
+    reports: Sequence[dict[str, Any]], suite: Suite, families: Sequence[Family], speed: Array
+) -> dict[str, float]:
+    """Quartiles over cells of each cell's median t90, and how far the platform moves within it."""
+    cells = [c.name for f in families for c in f.channel if suite.instrument_of(c.name).startswith("afe")]
+    found = [[r["channels"][n]["t90_s"] for r in reports if r["channels"][n]["t90_s"] is not None] for n in cells]
+    t90 = [float(np.median(values)) for values in found if values]
+    if not t90:
+        return {}
+    out = {f"ec_t90_{q}_s": float(np.quantile(t90, p)) for q, p in (("q1", 0.25), ("median", 0.5), ("q3", 0.75))}
+    if len(speed):
+        out["blur_mean_m"] = float(np.median(t90)) * float(speed.mean())
+        out["blur_max_m"] = float(np.median(t90)) * float(speed.max())
+    return out
+
+
+def _environment_range(flights: Sequence[xr.Dataset]) -> dict[str, float]:
+    out = {}
     for name in ENVIRONMENT[:2]:
         values = np.concatenate([f[name].values for f in flights if name in f] or [np.empty(0)])
         if np.isfinite(values).any():
             out |= {f"{name}_min": float(np.nanmin(values)), f"{name}_max": float(np.nanmax(values))}
-    for excluded in [f for f in suite.family if f.name not in kept]:
+    return out
+
+
+def _below_detection(flights: Sequence[xr.Dataset], families: Sequence[Family]) -> dict[str, float]:
+    out = {}
+    for family in families:
         below = []
-        for channel in excluded.channel:
+        for channel in family.channel:
             values, valid = _pooled(flights, channel.name)
             if channel.detection_limit is not None and valid.any():
                 below.append(float(np.mean(values[valid] < channel.detection_limit)))
         if below:
-            out[f"below_detection_{excluded.name}_pct"] = 100 * float(np.mean(below))
+            out[f"below_detection_{family.name}_pct"] = 100 * float(np.mean(below))
     return out
 
 
@@ -159,7 +192,7 @@ def _channels(
 
 
 def _absent(flight: xr.Dataset, name: str) -> tuple[Mask, Mask]:
-    """Where a channel has no sample of its own, and where its instrument was running at all."""
+    """Where a channel has no sample, and where its instrument was running."""
     bits = flight[f"qc_{name}"].values
     return (bits & (MISSING | INTERPOLATED)) != 0, (bits & _NOT_RUNNING) == 0
 
@@ -227,5 +260,5 @@ def _kept_by_most(reports: Sequence[dict[str, Any]]) -> tuple[str, ...]:
 
 
 def _plain(entry: dict[str, Any]) -> dict[str, Any]:
-    """JSON knows no NaN: what is not known is null."""
+    """Values that are not finite become null, as JSON has no NaN."""
     return {k: None if isinstance(v, float) and not np.isfinite(v) else v for k, v in entry.items()}

@@ -14,7 +14,7 @@ import xarray as xr
 from pc2dae.archive import task
 from pc2dae.archive.layout import Archive
 from pc2dae.archive.sources import Source, digest, find_sources
-from pc2dae.archive.task import denoise_one, denoise_within, is_done, line_of, order_of
+from pc2dae.archive.task import denoise_one, denoise_within, is_done, order_of
 from pc2dae.flight import read_flight, write_flight
 from pc2dae.pipeline import denoise
 from pc2dae.simulate import plan_campaign, write_campaign
@@ -111,12 +111,6 @@ def test_a_folder_of_logs(tmp_path: Path) -> None:
     assert (record["flight"], record["error"], record["rows"]) == ("flight_001", None, 180)
     assert set(record["families"].split(",")) >= {"gas", "co2"}
     assert record["smoothness_gas"] > 0
-
-
-def test_any_error_is_one_line() -> None:
-    assert line_of(MemoryError()) == "not enough memory; give each worker more with --memory"
-    assert line_of(OSError(28, "No space left on device", "/x")) == "/x: No space left on device"
-    assert line_of(ZeroDivisionError("a\nb")) == "ZeroDivisionError: a b"
 
 
 def test_a_flight_that_never_ends_stops_its_worker_once(tmp_path: Path, source: Source) -> None:

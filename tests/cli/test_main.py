@@ -107,10 +107,10 @@ def told(error: BaseException, monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
             2,
         ),
         (ModuleNotFoundError("…", name="paho.mqtt"), "paho.mqtt is not installed; pip install 'pc2dae[stream]'", 2),
-        (MemoryError(), "not enough memory; use a shorter record or another machine", 2),
+        (MemoryError(), "not enough memory; use a shorter record, or allow more memory", 2),
         (
             ZeroDivisionError("division by zero"),
-            "a mistake in pc2dae itself, ZeroDivisionError: division by zero; run again with --debug and report it",
+            "internal error, ZeroDivisionError: division by zero; run again with --debug and report it",
             1,
         ),
         (KeyboardInterrupt(), "stopped", 130),

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from pc2dae.archive.index_row import METRICS, RATIO_COLUMNS
 from pc2dae.archive.layout import DONE, Archive
 from pc2dae.atomic import replacing
-from pc2dae.errors import FlightError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,12 +47,3 @@ def write_index(archive: Archive) -> pd.DataFrame:
     with replacing(archive.index) as temporary:
         table.to_parquet(temporary, index=False)
     return table
-
-
-def read_index(archive: Archive) -> pd.DataFrame:
-    """The table as it was written last."""
-    import pandas as pd
-
-    if not archive.index.is_file():
-        raise FlightError(f"{archive.root} has no index", hint=f"run `pc2dae archive index {archive.root}`")
-    return pd.read_parquet(archive.index)

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from pc2dae.archive.cluster import each
 from pc2dae.archive.layout import Archive, Record
 from pc2dae.archive.sources import Source, find_sources
-from pc2dae.archive.task import Order, denoise_within, failed, is_done, line_of
+from pc2dae.archive.task import Order, denoise_within, failed, is_done
 from pc2dae.atomic import write_text
-from pc2dae.errors import Pc2daeError
+from pc2dae.errors import Pc2daeError, explain
 from pc2dae.suite import parse_suite
 
 if TYPE_CHECKING:
@@ -52,4 +52,4 @@ def _lost(error: BaseException) -> str:
     """Why a flight has no record of its own: its worker died, again and again, or could not write."""
     if type(error).__name__ == "KilledWorker":
         return "its worker died each time it was tried, as when memory runs out; give each worker more with --memory"
-    return line_of(error)
+    return str(explain(error))

@@ -63,31 +63,38 @@ def find_sources(root: Path, *, suite: Suite | None = None, leave_out: Path | No
 
 
 def _flights(place: Path, root: Path, suite: Suite | None, seen: set[str], links: list[Path]) -> Iterator[Source]:
-    """The flights of a file or folder that is not `seen` yet; what links in it lead to is left to the end."""
+    """The flights of a file or folder that has not been `seen`; links in a folder are put off to `links`."""
     real = os.path.realpath(place)
     if real in seen:
         return
     seen.add(real)
-    if place.is_file() or is_store(place):
-        yield from _of_store(place, root) if place.is_dir() else [Source(_name(place, root), place)]
+    if is_store(place):
+        yield from _of_store(place, root)
         return
-    inside = sorted(p for p in place.iterdir() if not p.name.startswith("."))
-    files = [p for p in inside if p.is_file() and not p.name.endswith(_TRUTH)]
-    folders = [p for p in inside if p.is_dir()]
-    logs = [p for p in files if p.suffix.lower() in _LOGS]
-    is_described = suite is not None and not suite.sources  # then the suite says which tables are flights
-    if not is_described and any(map(_is_log, logs)):
+    parts = None if place.is_file() else _parts(place, suite)
+    if parts is None:
         yield Source(_name(place, root), place)
         return
-    alone = [p for p in files if is_flight(p) or (p in logs and _is_table(p, suite))]
-    if logs and not alone and (not folders or any(map(_is_log, logs))):  # nothing in it may be readable: to be said
-        yield Source(_name(place, root), place)
-        return
-    for path in (*alone, *folders):
+    for path in parts:
         if not path.is_symlink():
             yield from _flights(path, root, suite, seen, links)
         elif not Path(os.path.realpath(root)).is_relative_to(os.path.realpath(path)):  # else a loop
             links.append(path)
+
+
+def _parts(folder: Path, suite: Suite | None) -> list[Path] | None:
+    """The files and folders that are, or may contain, flights of their own; None if the folder is one flight."""
+    inside = sorted(p for p in folder.iterdir() if not p.name.startswith("."))
+    files = [p for p in inside if p.is_file() and not p.name.endswith(_TRUTH)]
+    folders = [p for p in inside if p.is_dir()]
+    logs = [p for p in files if p.suffix.lower() in _LOGS]
+    is_described = suite is not None and not suite.sources  # then the suite decides which tables are flights
+    if not is_described and any(map(_is_log, logs)):
+        return None
+    alone = [p for p in files if is_flight(p) or (p in logs and _is_table(p, suite))]
+    if logs and not alone and (not folders or any(map(_is_log, logs))):  # if unreadable, opening it reports why
+        return None
+    return [*alone, *folders]
 
 
 def _name(place: Path, root: Path) -> str:

@@ -16,7 +16,7 @@ from pc2dae.archive.index_row import row_of
 from pc2dae.archive.layout import DONE, FAILED, Archive, Record
 from pc2dae.archive.sources import Source, digest, open_source, stamp
 from pc2dae.denoiser import Denoiser
-from pc2dae.errors import ModelError, Pc2daeError
+from pc2dae.errors import ModelError, explain
 from pc2dae.pipeline import denoise
 from pc2dae.registry import SHIPPED, load_model
 from pc2dae.suite import Suite, parse_suite
@@ -81,7 +81,7 @@ def denoise_one(source: Source, order: Order, archive: Archive, epoch: str | Non
                 record |= _made(source, order, archive, record)
             record["seconds"] = round(time.perf_counter() - begun, 3)
     except Exception as error:  # noqa: BLE001 (a flight must not stop the run, whatever is wrong with it)
-        record = failed(source, order, line_of(error), seconds=time.perf_counter() - begun)
+        record = failed(source, order, str(explain(error)), seconds=time.perf_counter() - begun)
         archive.remove(source.name)
     archive.mark(record)
     return record
@@ -113,19 +113,6 @@ def failed(source: Source, order: Order, line: str, *, seconds: float = 0.0) -> 
     """The record of a flight that could not be done."""
     return {"flight": source.name, "source": str(source.place), "order": order.key, "stamp": "", "status": FAILED,
             "error": line, "seconds": round(seconds, 3)}  # fmt: skip
-
-
-def line_of(error: BaseException) -> str:
-    """An error as one line."""
-    if isinstance(error, Pc2daeError):
-        text = str(error)
-    elif isinstance(error, MemoryError):
-        text = "not enough memory; give each worker more with --memory"
-    elif isinstance(error, OSError) and error.filename and error.strerror:
-        text = f"{error.filename}: {error.strerror}"
-    else:
-        text = f"{type(error).__name__}: {error}"
-    return " ".join(text.split())[:300]
 
 
 def _is_same(before: Record, now: Record, archive: Archive) -> bool:

@@ -13,9 +13,8 @@ import xarray as xr
 
 from pc2dae.archive.cluster import each
 from pc2dae.archive.sources import Source, open_source, stamp
-from pc2dae.archive.task import line_of
 from pc2dae.atomic import replacing
-from pc2dae.errors import ModelError
+from pc2dae.errors import ModelError, explain
 from pc2dae.flight.store import read_flight, write_flight
 from pc2dae.metrics import score
 from pc2dae.metrics.flight import denoised_suite, estimate_of, raw_arrays, truth_array
@@ -75,7 +74,7 @@ def make_ready(
     text = None if suite is None else suite.model_dump_json(exclude_defaults=True)
     jobs = ((source.name, (source, out, text, zone)) for source in sources)
     for name, answer in each(client, ready_one, jobs):
-        yield name, answer if isinstance(answer, Path) else line_of(answer)
+        yield name, answer if isinstance(answer, Path) else str(explain(answer))
 
 
 def ready_one(source: Source, out: Path, suite: str | None, zone: str | None) -> Path:
@@ -98,7 +97,7 @@ def truth_of(source: Source) -> Path | None:
 def validate(trials: Sequence[Trial], terms: Terms, client: Client) -> Iterator[tuple[str, pd.DataFrame | str]]:
     """Train and score every trial on the cluster: its name, and its scores or one line why there are none."""
     for name, answer in each(client, try_one, ((trial.name, (trial, terms)) for trial in trials)):
-        yield name, answer if isinstance(answer, pd.DataFrame) else line_of(answer)
+        yield name, answer if isinstance(answer, pd.DataFrame) else str(explain(answer))
 
 
 def try_one(trial: Trial, terms: Terms) -> pd.DataFrame:

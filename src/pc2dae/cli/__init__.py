@@ -32,16 +32,8 @@ from pc2dae.cli.app import app
 __all__ = ["app", "main"]
 
 
-# The optional dependency that a missing module belongs to.
-_EXTRAS = {
-    "torch": "train", "safetensors": "train", "onnx": "train", "onnxscript": "train",
-    "paho": "stream", "fastapi": "serve", "starlette": "serve", "uvicorn": "serve", "python_multipart": "serve",
-    "dask": "cluster", "distributed": "cluster", "zarr": "cluster",
-}  # fmt: skip
-
-
 def main() -> None:
-    """Run the command line; a problem a person can mend becomes one line and exit code 2, `--debug` shows all of it."""
+    """Run the command line; an error is one line and exit code 2 (1 if internal), `--debug` shows the traceback."""
     debug = "--debug" in sys.argv
     sys.argv = [argument for argument in sys.argv if argument != "--debug"]
     try:
@@ -57,23 +49,19 @@ def main() -> None:
 
 
 def _explained(error: Exception) -> tuple[str, int]:
-    """One line for an error, and the exit code: 2 where the user can do something about it, 1 where we have to."""
-    from pc2dae.errors import Pc2daeError
+    """One line for an error, and the exit code: 1 for an internal error, 2 where the user can act."""
+    from pc2dae.errors import InternalError, explain
 
     if isinstance(error, typer.TyperException):
         context = getattr(error, "ctx", None)
         hint = f"; see `{context.command_path} --help`" if context is not None else ""
         message = error.format_message().strip().rstrip(".")
         return (f"{message[:1].lower()}{message[1:]}{hint}" if message else ""), 2
-    if isinstance(error, Pc2daeError):
-        return str(error), 2
-    if isinstance(error, ModuleNotFoundError) and (extra := _EXTRAS.get(str(error.name).split(".")[0])):
-        return f"{error.name} is not installed; pip install 'pc2dae[{extra}]'", 2
-    if isinstance(error, OSError):
-        return f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error), 2
-    if isinstance(error, MemoryError):
-        return "not enough memory; use a shorter record or another machine", 2
-    return f"a mistake in pc2dae itself, {type(error).__name__}: {error}; run again with --debug and report it", 1
+    problem = explain(error)
+    if isinstance(problem, InternalError):
+        problem.hint = "run again with --debug and report it"
+        return str(problem), 1
+    return str(problem), 2
 
 
 def _refuse(line: str, *, code: int) -> NoReturn:

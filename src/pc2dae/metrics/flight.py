@@ -11,6 +11,7 @@ from pc2dae.denoiser import Estimate
 from pc2dae.errors import FlightError
 from pc2dae.flags import NOT_MEASURED
 from pc2dae.flight.schema import check_flight
+from pc2dae.flight.truth import truth_at
 from pc2dae.metrics.score import score, with_means
 from pc2dae.noise import noise_level
 from pc2dae.suite import Suite
@@ -64,8 +65,7 @@ def truth_array(truth: xr.Dataset, clean: xr.Dataset, suite: Suite, kind: str) -
     there = [n for n in names if n in truth]
     if not there:
         raise FlightError(f"the truth has no '{names[0]}'", hint="pass the .truth.nc that `pc2dae simulate` wrote")
-    half: Any = np.timedelta64(int(5e8 / suite.rate_hz), "ns")
-    at = truth[there].reindex(time=clean["time"].values, method="nearest", tolerance=half)
+    at = truth_at(truth[there], clean)
     if not any(np.isfinite(at[n].values).any() for n in there):
         raise FlightError(
             f"the truth ({truth['time'].values[0]} on) and the flight ({clean['time'].values[0]} on) share no time",

@@ -19,6 +19,7 @@ of the valid samples x it can be made from, those at most `reach` − 1 samples 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -54,6 +55,21 @@ ADAPTIVE_CAUSAL = AdaptiveConfig(right=1, kernel_ahead=False)
 VARIANTS = {"adaptive": ADAPTIVE, "adaptive-short": ADAPTIVE_SHORT, "adaptive-causal": ADAPTIVE_CAUSAL}
 
 
+# Parameters that the shipped weights and ONNX files call by another name.
+_RENAMED = {"say": "summarise", "hear": "enter_context", "pair": "pair_score"}
+
+
+def parameter_name(key: str) -> str:
+    """The parameter that a key of a file of weights stands for."""
+    module, dot, rest = key.partition(".")
+    return _RENAMED.get(module, module) + dot + rest
+
+
+def _rename_keys(_: nn.Module, state: dict[str, Any], prefix: str, *__: Any) -> None:
+    for key in [key for key in state if key.startswith(prefix)]:
+        state[prefix + parameter_name(key.removeprefix(prefix))] = state.pop(key)
+
+
 def _mixed(score: Tensor, offered: Tensor) -> Tensor:
     """Σ softmax(score) · offered over axis 2, divided once after the sum."""
     share = torch.exp(score - score.amax(2, keepdim=True).detach())
@@ -72,6 +88,29 @@ class Step(nn.Module):
         return F.relu(h + self.conv(F.pad(h, self.pad)))
 
 
+class _Moments(NamedTuple):
+    """Moments within one window of channel i and of the views v of channel j."""
+
+    mean: Tensor  # (b, i, t)
+    variance: Tensor  # (b, i, t), at least a tenth of the noise
+    scale: Tensor  # 1 / √variance
+    view_mean: Tensor  # (b, j, v, t)
+    view_variance: Tensor  # (b, j, v, t)
+    view_scale: Tensor  # 1 / √(view variance + 0.05 noise)
+    correlation: Tensor  # (b, i, j, v, t)
+
+
+def _moments(series: list[Windows], window: int, noise: Tensor) -> _Moments:
+    """Moments from the windowed sums of x, x², views, views² and of their products."""
+    mean, square, view_mean, view_square = (s.mean(window) for s in series[:4])
+    variance = (square - mean.square()).clamp_min(0) + 0.1 * noise
+    view_variance = (view_square - view_mean.square()).clamp_min(0)
+    scale, view_scale = torch.rsqrt(variance), torch.rsqrt(view_variance + 0.05 * noise[:, :, None])
+    joint = series[4].around(window) - mean[:, :, None, None] * series[2].around(window)[:, None]
+    correlation = joint * (scale / series[4].count(window))[:, :, None, None] * view_scale[:, None]
+    return _Moments(mean, variance, scale, view_mean, view_variance, view_scale, correlation.clamp(-1, 1))
+
+
 class Adaptive(nn.Module):
     """(batch, channel, time) of any channel count → unbounded estimate and one-sigma uncertainty."""
 
@@ -82,11 +121,11 @@ class Adaptive(nn.Module):
         self.candidates = 1 + sum(1 + (config.right > 1) + (config.right >= w) for w in self.widths)  # see `_averages`
         features, width = 2 * len(self.widths) + 11, config.width
         self.enter = nn.Conv2d(features, width, 1)
-        self.say = nn.Conv2d(width, 8, 1)
-        self.hear = nn.Conv2d(16, width, 1)
+        self.summarise = nn.Conv2d(width, 8, 1)
+        self.enter_context = nn.Conv2d(16, width, 1)
         self.first = nn.Sequential(*(Step(width, d, ahead=config.kernel_ahead) for d in (1, 2, 4)))
         self.choose_first = nn.Conv2d(width, self.candidates + 1, 1)
-        self.pair = nn.Parameter(
+        self.pair_score = nn.Parameter(  # coefficients in the order of `_pair_shares`
             torch.tensor([[-2.0, 2.0, 2.0, 0.0, 0.0, 0.0, 0.0]]).repeat(len(config.regressions), 1)
         )
         self.ridge = nn.Parameter(torch.full((len(config.regressions),), -1.0))
@@ -99,7 +138,8 @@ class Adaptive(nn.Module):
                 if name.startswith("choose"):
                     value.mul_(0.3 if name.endswith("weight") else 0.0)
                 if name == "choose_first.bias":
-                    value[-1] = 3.0  # begin by trusting
+                    value[-1] = 3.0  # initially every sample is trusted
+        self.register_load_state_dict_pre_hook(_rename_keys)
 
     # ── pieces ──
 
@@ -158,12 +198,12 @@ class Adaptive(nn.Module):
     def _context(self, h: Tensor, crowd: Tensor) -> Tensor:
         """What the other channels see, (batch, channel, 16, time): their mean, and the strongest of all."""
         batch, channels, time = crowd.shape
-        said = F.elu(self.say(h)).reshape(batch, channels, 8, time)
+        summary = F.elu(self.summarise(h)).reshape(batch, channels, 8, time)
         share = (1 / crowd)[:, :, None]
         count = share.sum(1, keepdim=True)  # of channels with a noise of their own
-        others = ((share * said).sum(1, keepdim=True) - said) / (count - 1).clamp_min(1)
+        others = ((share * summary).sum(1, keepdim=True) - summary) / (count - 1).clamp_min(1)
         others = torch.where(count > 1, others, torch.zeros_like(others))
-        return torch.cat([others, said.amax(1, keepdim=True).expand_as(said)], 2)
+        return torch.cat([others, summary.amax(1, keepdim=True).expand_as(summary)], 2)
 
     def _regress(
         self, x: Tensor, y: Tensor, sigma: Tensor, related: Tensor, crowd: Tensor
@@ -171,42 +211,50 @@ class Adaptive(nn.Module):
         """Co-emission regression within each window: candidate, chosen correlation, share of "none".
 
         `related` (batch, i, j, time) is 1 where j has the noise of i, `crowd` (batch, j, time) counts such channels.
-        There are many pairs: what belongs to one channel is worked out before they are formed or after they are summed.
+        There are many pairs: terms of one channel are computed before pairs are formed or after they are summed.
         """
         config, longest = self.config, max(self.config.regressions)
-        views = torch.stack([Windows(y, lag, 1).left(lag) / lag for lag in config.lags], 2)  # (b, c, v, t)
-        pairs = x[:, :, None, None] * views[:, None]  # (b, i, j, v, t)
-        series = [Windows(s, longest, config.right) for s in (x, x.square(), views, views.square(), pairs)]
-        apart = (-1e4 * related - torch.log(crowd)[:, None])[:, :, :, None]
+        views = torch.stack([Windows(y, lag, 1).left(lag) / lag for lag in config.lags], 2)  # (b, j, v, t)
+        products = x[:, :, None, None] * views[:, None]  # (b, i, j, v, t)
+        series = [Windows(s, longest, config.right) for s in (x, x.square(), views, views.square(), products)]
+        penalty = (-1e4 * related - torch.log(crowd)[:, None])[:, :, :, None]
         noise = sigma.square()
-        noises = noise[:, :, None]
         found = []
         for k, window in enumerate(config.regressions):
-            ridge, pair = F.softplus(self.ridge[k]), self.pair[k]
-            own, square, other, squares = (s.mean(window) for s in series[:4])
-            spread = (square - own.square()).clamp_min(0) + 0.1 * noise
-            spreads = (squares - other.square()).clamp_min(0)
-            scale, scales = torch.rsqrt(spread), torch.rsqrt(spreads + 0.05 * noises)
-            joint = series[4].around(window) - own[:, :, None, None] * series[2].around(window)[:, None]
-            alike = joint * (scale / series[4].count(window))[:, :, None, None] * scales[:, None]
-            alike = alike.clamp(-1, 1)  # a correlation, whatever rounding makes of it
+            moments = _moments(series, window, noise)
+            correlation = moments.correlation
             if config.right > 1:  # a causal window is too short to give up what little it shows: 0.45 dB
                 chance = _CHANCE / series[4].count(window)
-                alike = alike * (1 + chance - chance / alike.square().clamp_min(chance / (1 + chance)))
-
-            loud, own_loud = torch.log(spreads / noises + 0.05)[:, None], torch.log(spread / noise)
-            size, steep = alike.abs(), (pair[2] + pair[4] * own_loud)[:, :, None, None] + pair[3] * loud
-            score = (size * (size * steep + pair[1]) + pair[5] * loud + apart).flatten(2, 3)
-            none = -pair[0] - pair[6] * own_loud
-            top = torch.maximum(score.amax(2), none).detach()
-            share, none = torch.exp(score - top[:, :, None]), torch.exp(none - top)
+                correlation = correlation * (
+                    1 + chance - chance / correlation.square().clamp_min(chance / (1 + chance))
+                )
+            share, none = self._pair_shares(k, correlation, moments, noise, penalty)
             total = share.sum(2) + none
-
-            taken = share * alike.flatten(2, 3)
-            moves = (views - other) / (scales * (spreads + ridge * noises))
-            moved = (taken * moves.flatten(1, 2)[:, None]).sum(2) / scale
-            found.append((own + moved / total, taken.sum(2) / total, none / total))
+            taken = share * correlation.flatten(2, 3)
+            ridge = F.softplus(self.ridge[k])
+            moves = (views - moments.view_mean) / (
+                moments.view_scale * (moments.view_variance + ridge * noise[:, :, None])
+            )
+            moved = (taken * moves.flatten(1, 2)[:, None]).sum(2) / moments.scale
+            found.append((moments.mean + moved / total, taken.sum(2) / total, none / total))
         return found
+
+    def _pair_shares(
+        self, k: int, correlation: Tensor, moments: _Moments, noise: Tensor, penalty: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """Softmax numerators of every view of every other channel (b, i, j·v, t) and of "none" (b, i, t).
+
+        The score of a pair is a polynomial of |correlation| whose coefficients depend on log(variance / noise).
+        """
+        prior, linear, square, square_by_view, square_by_own, by_view, none_by_own = self.pair_score[k].unbind()
+        view_snr = torch.log(moments.view_variance / noise[:, :, None] + 0.05)[:, None]
+        own_snr = torch.log(moments.variance / noise)
+        size = correlation.abs()
+        curvature = (square + square_by_own * own_snr)[:, :, None, None] + square_by_view * view_snr
+        score = (size * (size * curvature + linear) + by_view * view_snr + penalty).flatten(2, 3)
+        none = -prior - none_by_own * own_snr
+        top = torch.maximum(score.amax(2), none).detach()
+        return torch.exp(score - top[:, :, None]), torch.exp(none - top)
 
     # ── the whole ──
 
@@ -236,7 +284,7 @@ class Adaptive(nn.Module):
         flat = (batch * channels, -1, 1, time)
         state = torch.stack([mask, mass.around(8) / 15, repeat, lag1], 2)
         h = self.enter(torch.cat([self._features(x, base, zero, per), state], 2).reshape(flat))
-        h = self.first(h + self.hear(self._context(h, crowd).reshape(flat)))
+        h = self.first(h + self.enter_context(self._context(h, crowd).reshape(flat)))
 
         chosen = self.choose_first(h).reshape(batch, channels, -1, time)
         trust = mask * torch.sigmoid(chosen[:, :, -1])
@@ -246,24 +294,24 @@ class Adaptive(nn.Module):
         level = y - base
         trusted = (x - base) * trust + level * (1 - trust)  # what is not trusted is not regressed
         extra = [y]
-        said = [
+        features = [
             torch.asinh(((x - y) * per).clamp(-_FEATURE, _FEATURE)),
             torch.log(((trusted - level) * per).square() + 0.02),
         ]
-        for candidate, alike, none in self._regress(trusted, level, sigma, related, crowd):
+        for candidate, correlation, none in self._regress(trusted, level, sigma, related, crowd):
             misfit = Windows(trusted - candidate, 8, config.right)
             square = Windows((trusted - candidate).square(), 8, config.right)
             for w in (2, 4, 8):
                 extra.append(base + candidate + misfit.mean(w))
             extra.append(base + candidate)
-            said += [
+            features += [
                 torch.asinh((2 * (candidate - level) * per).clamp(-_FEATURE, _FEATURE)),
                 torch.asinh((2 * misfit.mean(4) * per).clamp(-_FEATURE, _FEATURE)),
                 torch.log(square.mean(8) * per.square() + 0.02),
-                alike,
+                correlation,
                 none,
             ]
-        h = self.enter_second(torch.cat([h, torch.stack(said, 2).reshape(flat)], 1))
+        h = self.enter_second(torch.cat([h, torch.stack(features, 2).reshape(flat)], 1))
         chosen = self.choose_second(self.second(h)).reshape(batch, channels, -1, time)
         estimate = _mixed(chosen[:, :, :-1], torch.cat([averages, torch.stack(extra, 2)], 2))
         estimate = torch.where(estimate == estimate, estimate, x)  # weights so large that float32 overflows

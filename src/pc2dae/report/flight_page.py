@@ -10,6 +10,7 @@ import pandas as pd
 import xarray as xr
 
 from pc2dae.flight.schema import check_flight
+from pc2dae.flight.truth import truth_at
 from pc2dae.inspection import inspect_flight
 from pc2dae.pipeline import evaluate
 from pc2dae.report import plume_tables, quality, summary
@@ -94,7 +95,7 @@ def write_flight_page(
 def _panel(flight: xr.Dataset, channel: Channel, plumes: plume_tables.Plumes, truth: xr.Dataset | None) -> Figure:
     known = None
     if truth is not None and f"{channel.name}_response" in truth:
-        response = truth[f"{channel.name}_response"].reindex(time=flight["time"].values)
+        response = truth_at(truth[[f"{channel.name}_response"]], flight)[f"{channel.name}_response"]
         known = np.maximum(response.values.astype(np.float64), channel.lower_bound)
     mine = summary.encounters_of(plumes.survey.encounters, channel.name)
     return channel_figure(flight, channel, mine, truth=known)

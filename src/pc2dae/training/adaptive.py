@@ -24,7 +24,7 @@ from pc2dae.edge.adaptive import INPUTS, adaptive_of
 from pc2dae.edge.card import Card, check_digest, digest, parse_card, render_card
 from pc2dae.edge.onnx_check import verify_onnx
 from pc2dae.errors import ModelError
-from pc2dae.model.adaptive import VARIANTS, Adaptive
+from pc2dae.model.adaptive import VARIANTS, Adaptive, parameter_name
 from pc2dae.training.export import TOLERANCE, bare, quiet, sealed
 from pc2dae.training.pretrain import LENGTH, ROWS, SETTINGS, pretrain
 
@@ -107,13 +107,18 @@ def with_weights(data: bytes, network: Adaptive, card: Card) -> bytes:
     """The ONNX in `data` with the weights of `network` in place of its own: the same graph, exported once."""
     model = onnx.load_from_string(data)
     del model.metadata_props[:]
-    state = {f"network.{name}": value.numpy() for name, value in network.state_dict().items()}
-    for tensor in model.graph.initializer:
-        if tensor.name in state:
-            tensor.raw_data = np.ascontiguousarray(state[tensor.name], dtype="<f4").tobytes()
+    state = network.state_dict()
+    for name, tensor in initializers(model).items():
+        if name in state:
+            tensor.raw_data = np.ascontiguousarray(state[name].numpy(), dtype="<f4").tobytes()
     changed = sealed(model, card, {})
     _verify(Deployed(network.eval()), changed)
     return changed
+
+
+def initializers(model: onnx.ModelProto) -> dict[str, onnx.TensorProto]:
+    """The constants of an ONNX of `Deployed`, those that are weights by the name of their parameter."""
+    return {parameter_name(tensor.name.removeprefix("network.")): tensor for tensor in model.graph.initializer}
 
 
 def _example(rng: np.random.Generator, batch: int, channels: int, length: int) -> tuple[np.ndarray, ...]:

@@ -27,7 +27,7 @@ from pc2dae.errors import ModelError
 from pc2dae.model.adaptive import Adaptive
 from pc2dae.noise import noise_level
 from pc2dae.suite import Suite
-from pc2dae.training.adaptive import Deployed, pretrained, with_weights
+from pc2dae.training.adaptive import Deployed, initializers, pretrained, with_weights
 from pc2dae.training.checkpoint import save_checkpoint
 from pc2dae.training.fit import Look, Settings, fit
 from pc2dae.windows.corruption import recorrupt
@@ -225,7 +225,7 @@ def _tensor(array: Any) -> Tensor:
 def _named(data: bytes) -> set[str]:
     import onnx
 
-    return {tensor.name.removeprefix("network.") for tensor in onnx.load_from_string(data).graph.initializer}
+    return set(initializers(onnx.load_from_string(data)))
 
 
 def summary(card: Card) -> str:

@@ -99,9 +99,9 @@ def pretrain(
     """Train a variant from a seed, or on from weights in the file `start`; the same call resumes a run cut short."""
     torch.manual_seed(settings.seed)
     network = Adaptive(VARIANTS[variant])
-    initial = load_file(start) if start is not None else {}
-    if initial:
-        network.load_state_dict(initial)
+    if start is not None:
+        network.load_state_dict(load_file(start))
+    initial = {key: value.clone() for key, value in network.state_dict().items()}
     folder.mkdir(parents=True, exist_ok=True)
 
     def report(look: Look) -> None:
@@ -117,5 +117,7 @@ def pretrain(
             state=folder / f"{name}.safetensors", report=report)  # fmt: skip
         ends.append({key: value.clone() for key, value in network.state_dict().items()})
     found = {key: torch.stack([end[key] for end in ends]).mean(0) for key in ends[0]}
-    network.load_state_dict({key: 0.5 * (value + initial[key]) for key, value in found.items()} if initial else found)
+    if start is not None:
+        found = {key: 0.5 * (value + initial[key]) for key, value in found.items()}
+    network.load_state_dict(found)
     return network

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from pc2dae.atomic import write_text
 from pc2dae.flags import FLAGS
 from pc2dae.flight.schema import check_flight
+from pc2dae.flight.truth import truth_at
 from pc2dae.inspection import inspect_flight
 from pc2dae.report.panels import COVERAGE_90, KINDS, kinds
 from pc2dae.report.plume_tables import Plumes, plumes_of, says
@@ -158,8 +159,7 @@ def _channel(told: dict[str, Any], name: str, long_name: str | None, bound: floa
 
 def _truth_columns(flight: xr.Dataset, suite: Suite, truth: xr.Dataset) -> dict[str, NDArray[Any]]:
     """What the simulation knows, at the flight's times and at or above the bound."""
-    half: Any = np.timedelta64(500, "ms")
-    at = truth.reindex(time=flight["time"].values, method="nearest", tolerance=half)
+    at = truth_at(truth, flight)
     known = [c for c in suite.channels if f"{c.name}_response" in at]
     return {
         f"{c.name} truth": np.maximum(at[f"{c.name}_response"].values, c.lower_bound).astype(np.float32) for c in known

@@ -20,7 +20,7 @@ def main() -> None:
     """Wait for a job, do it, say how it went."""
     out = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)  # whatever a library prints is not a message
-    from pc2dae.errors import Pc2daeError
+    from pc2dae.errors import explain
     from pc2dae.web import tasks
     from pc2dae.web.limits import confine
 
@@ -36,14 +36,9 @@ def main() -> None:
 
     try:
         _say(out, {"done": tasks.KINDS[job.pop("kind")](tell=tell, **job)})
-    except Pc2daeError as error:
-        _say(out, {"error": Exception.__str__(error), "hint": error.hint})
-    except MemoryError:
-        _say(out, {"error": "it needs more memory than a job may use", "hint": "drop a shorter record"})
-    except OSError as error:
-        _say(out, {"error": f"the disk says: {error.strerror or error}", "hint": None})
-    except Exception as error:  # noqa: BLE001  a stranger's file may break a library anywhere; the parent must hear of it
-        _say(out, {"error": f"it cannot be read ({type(error).__name__}: {str(error)[:200]})", "hint": None})
+    except Exception as error:  # noqa: BLE001  an uploaded file may break a library anywhere
+        problem = explain(error, with_path=False)
+        _say(out, {"error": Exception.__str__(problem), "hint": problem.hint})
     out.flush()
     os._exit(0)  # libraries that a bad file has confused may not take their time now
 

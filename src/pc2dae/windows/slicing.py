@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from pc2dae.arrays import Array32, Mask
 from pc2dae.errors import FlightError
 from pc2dae.flight.schema import observed
+from pc2dae.flight.truth import truth_at
 from pc2dae.suite import ENVIRONMENT, Suite
 
 WINDOW = 128  # samples, the paper's; also the guard gap between what trains and what judges
@@ -59,7 +60,7 @@ def record_of(flight: xr.Dataset, suite: Suite, *, truth: xr.Dataset | None = No
     rows = [flight[name].values if name in flight else nothing for name in ENVIRONMENT]
     target = None
     if truth is not None:
-        aligned = truth.reindex(time=flight["time"].values, method="nearest", tolerance="500ms")
+        aligned = truth_at(truth, flight)
         wanted = [f"{name}_response" for name in suite.names]
         absent = [name for name in wanted if name not in aligned]
         if absent:
