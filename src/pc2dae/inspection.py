@@ -9,17 +9,8 @@ import numpy as np
 import xarray as xr
 
 from pc2dae.arrays import Array, Mask
-from pc2dae.flags import BAD
-from pc2dae.flight.schema import (
-    INTERPOLATED,
-    MISSING,
-    STALE,
-    STARTUP,
-    TAPE_ADVANCE,
-    channel_arrays,
-    check_flight,
-    observed,
-)
+from pc2dae.flags import BAD, INTERPOLATED, MISSING, STALE, STARTUP, TAPE_ADVANCE
+from pc2dae.flight.schema import channel_arrays, check_flight, observed
 from pc2dae.noise import Noise, noise_level
 from pc2dae.qc import judge_families, shares
 from pc2dae.response.t90 import ResponseTime, response_times
@@ -130,7 +121,7 @@ def _electrochemical_t90(
 
 
 def _environment_range(flights: Sequence[xr.Dataset]) -> dict[str, float]:
-    out = {}
+    out: dict[str, float] = {}
     for name in ENVIRONMENT[:2]:
         values = np.concatenate([f[name].values for f in flights if name in f] or [np.empty(0)])
         if np.isfinite(values).any():

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from pc2dae.errors import FlightError
+from pc2dae.flags import BELOW_DETECTION, MISSING, SATURATED
 from pc2dae.flight import read_flight, write_flight
 from pc2dae.flight.icartt import IcarttTable, parse_icartt
-from pc2dae.flight.schema import BELOW_DETECTION, MISSING, SATURATED, check_flight, new_flight, suite_of
+from pc2dae.flight.schema import check_flight, new_flight, suite_of
 from pc2dae.pipeline import ingest, open_flight
 from pc2dae.suite import Channel, Family, Suite, load_suite
 

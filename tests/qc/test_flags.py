@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pc2dae.flight.schema import MISSING, SPIKE, STALE
+from pc2dae.flags import MISSING, SPIKE, STALE
 from pc2dae.qc.flags import has_low_zero, marked, shares
 
 

@@ -18,8 +18,8 @@ from pc2dae.calibration.electrochemical import (
     outside_table,
 )
 from pc2dae.errors import SuiteError
-from pc2dae.flags import NOT_MEASURED
-from pc2dae.flight.schema import MISSING, THERMAL_TRANSIENT, add_history, check_flight
+from pc2dae.flags import MISSING, NOT_MEASURED, THERMAL_TRANSIENT
+from pc2dae.flight.schema import add_history, check_flight
 from pc2dae.suite import Source, Suite
 
 Variables = dict[str, xr.Variable]  # a flight's, by name: cheap to change one by one, as a dataset is not

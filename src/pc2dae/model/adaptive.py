@@ -139,7 +139,7 @@ class Adaptive(nn.Module):
                     value.mul_(0.3 if name.endswith("weight") else 0.0)
                 if name == "choose_first.bias":
                     value[-1] = 3.0  # initially every sample is trusted
-        self.register_load_state_dict_pre_hook(_rename_keys)
+        self.register_load_state_dict_pre_hook(_rename_keys)  # type: ignore[no-untyped-call]
 
     # ── pieces ──
 

@@ -10,7 +10,8 @@ import pandas as pd
 import xarray as xr
 
 from pc2dae.arrays import Array, Mask
-from pc2dae.flight.schema import STARTUP, TAPE_ADVANCE, channel_arrays, check_flight, observed
+from pc2dae.flags import STARTUP, TAPE_ADVANCE
+from pc2dae.flight.schema import channel_arrays, check_flight, observed
 from pc2dae.noise import Noise, noise_level
 from pc2dae.suite import Channel, Family, Suite
 
