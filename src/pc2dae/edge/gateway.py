@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from itertools import repeat
+from pathlib import Path
 
 import numpy as np
 
@@ -123,6 +125,12 @@ class Gateway:
                 self.outbox.replace(letter, self._unknown(letter))
         self._count()
         return self.outbox.letters(after, limit)
+
+    def drain(self) -> list[bytes]:
+        """The payloads of all estimates, which are delivered with that."""
+        letters = self.letters(0, -1)
+        self.delivered(letter.n for letter in letters)
+        return [letter.payload for letter in letters]
 
     def delivered(self, numbers: Iterable[int] = (), confirmed: Mapping[str, int] | None = None) -> None:
         """Letters that arrived, by number, and up to which seq the consumer holds each flight."""
@@ -392,6 +400,22 @@ class Gateway:
         """By channel, to seven digits: more than float32 holds would be invented."""
         numbers = [float(f"{x:.7g}") if np.isfinite(x) else None for x in row.tolist()]
         return dict(zip(self.names, numbers, strict=True))
+
+
+@contextmanager
+def open_gateway(
+    engine: Engine,
+    state: Path | None,
+    *,
+    quarantine: Path | None = None,
+    patience_s: float = 30.0,
+    limit: int = 200_000,
+) -> Iterator[Gateway]:
+    """A gateway with its files, closed at the end; without `state` everything is in memory."""
+    with ExitStack() as files:
+        outbox = files.enter_context(closing(Outbox(state, identity=engine.key)))
+        refused = None if quarantine is None else files.enter_context(closing(Quarantine(quarantine)))
+        yield Gateway(engine, outbox, quarantine=refused, patience_s=patience_s, limit=limit)
 
 
 def _ack(place: Open) -> Ack:
