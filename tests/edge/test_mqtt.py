@@ -224,7 +224,7 @@ def test_refused_samples_are_in_quarantine_before_they_are_acknowledged(
     assert kept_at_ack
     assert all(kept_at_ack)
     assert (box.health.samples, box.health.refused, box.health.duplicates) == (12, 2, 0)
-    assert set(box.open) == {"f", "f.smoke-b-raw"}
+    assert set(box.flights.open) == {"f", "f.smoke-b-raw"}
     assert box.health.quarantined == 2
     assert Health.model_validate_json(heard["smoke/clean/health"][-1]).quarantine == str(path)
 
