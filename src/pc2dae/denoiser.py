@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 # Values, valid, environment of (window, row, 128) → outputs.
-WindowNetwork = Callable[[Floats, Floats, Floats], tuple[Floats, ...]]
+Network = Callable[[Floats, Floats, Floats], tuple[Floats, ...]]
 
 WINDOW = 128  # samples a network of the paper sees
 HOP = 16  # windows start this many samples apart, and each gives as many
@@ -57,7 +57,7 @@ class Denoiser(Protocol):
         """Look at the flight (noise, staleness, scale) and return the job for `suite.names`, in that order."""
 
 
-def emit(network: WindowNetwork, values: Floats, environment: Floats, valid: Mask, wanted: slice) -> tuple[Floats, ...]:
+def emit(network: Network, values: Floats, environment: Floats, valid: Mask, wanted: slice) -> tuple[Floats, ...]:
     """Run a windowed network on a stretch of record (row, time) and join what its windows give for samples `wanted`.
 
     A window covers 64 samples before and 64 from the first sample that it gives on, and gives 16 of them. Whole flights

@@ -102,7 +102,7 @@ def test_a_gateway_that_is_killed_while_it_decides_goes_on_in_the_same_way(
     for n, payload in enumerate(WRONG[case][0]):
         now[0] += 1
         if n in (5, 30, 31, 32, 33, 50, 51, 52, 53, 54, 70, 71):
-            box.open.clear()  # all that is left is what the outbox holds
+            box.flights.open.clear()  # all that is left is what the outbox holds
         box.take([payload])
         box.take([payload])
     box.finish()

@@ -19,7 +19,6 @@ import numpy as np
 import paho.mqtt.client as paho
 import pytest
 
-from pc2dae.cli.replay import _messages
 from pc2dae.edge.broker import Broker
 from pc2dae.edge.consumer import Consumer
 from pc2dae.edge.gateway import Gateway
@@ -29,6 +28,7 @@ from pc2dae.edge.mqtt import Service
 from pc2dae.edge.outbox import Outbox
 from pc2dae.edge.publisher import Publisher
 from pc2dae.edge.quarantine import Quarantine
+from pc2dae.edge.replay import messages
 from pc2dae.errors import Pc2daeError
 from pc2dae.flight.schema import new_flight
 from pc2dae.suite import load_suite
@@ -133,13 +133,14 @@ def test_a_replayed_flight_comes_out_as_denoise_live_gives_it(tmp_path: Path) ->
 
     ready = prepare(flight_of(300))
     clean = denoise(ready, model="lean", profile="live")
+    message = messages(ready, load_suite("black-kite"), "sim")
     with mosquitto(tmp_path, "allow_anonymous true") as port:
         broker = Broker("127.0.0.1", port)
         listener = Consumer(broker, "smoke/clean", tmp_path / "out.jsonl")
         with thread(service(broker, tmp_path, confirm=True).run), thread(listener.run), listening(broker, "#") as heard:
-            sender = Publisher(broker, topic="smoke/kite/raw", flight="sim", count=300, message=_messages(ready, "sim"))
+            sender = Publisher(broker, topic="smoke/kite/raw", flight="sim", count=300, message=message)
             assert sender.run(rate_hz=1e4) == 300
-            wait_for(lambda: listener.last == {"sim": 299})
+            wait_for(lambda: listener.receipts.last() == {"sim": 299})
             wait_for(lambda: "smoke/clean/health" in heard)
             wait_for(lambda: Ack.model_validate_json(heard["smoke/kite/raw/ack/sim"][-1]).seq == 299)
         assert json.loads(heard["smoke/clean/model"][0])["model"] == "lean"
@@ -223,7 +224,7 @@ def test_refused_samples_are_in_quarantine_before_they_are_acknowledged(
     assert kept_at_ack
     assert all(kept_at_ack)
     assert (box.health.samples, box.health.refused, box.health.duplicates) == (12, 2, 0)
-    assert set(box.open) == {"f", "f.smoke-b-raw"}
+    assert set(box.flights.open) == {"f", "f.smoke-b-raw"}
     assert box.health.quarantined == 2
     assert Health.model_validate_json(heard["smoke/clean/health"][-1]).quarantine == str(path)
 
@@ -244,13 +245,13 @@ def test_a_consumer_that_was_away_gets_what_it_missed_once(tmp_path: Path) -> No
             first = Consumer(broker, "smoke/clean", path)
             with thread(first.run):
                 send(70)  # window 0 is complete after 64 samples
-                wait_for(lambda: first.last == {"f": 15})
+                wait_for(lambda: first.receipts.last() == {"f": 15})
             send(160)
             with path.open("ab") as file:
                 file.write(b'{"flight": "f", "se')  # it was killed while writing
             second = Consumer(broker, "smoke/clean", path)
             with thread(second.run):
-                wait_for(lambda: second.last == {"f": 111})
+                wait_for(lambda: second.receipts.last() == {"f": 111})
     assert [json.loads(line)["seq"] for line in path.read_bytes().splitlines()] == list(range(112))
 
 

@@ -235,13 +235,13 @@ def test_a_hundred_flights_do_not_mix() -> None:
 
 
 def test_flights_beyond_those_in_memory_are_read_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pc2dae.edge.gateway.OPEN", 2)
+    monkeypatch.setattr("pc2dae.edge.flights.OPEN", 2)
     box, straight = gateway(), gateway()
     for n in range(12):
         for k in range(5):
             box.take([message(n, flight=f"f{k}")])
             straight.take([message(n, flight=f"f{k}")])
-        assert len(box.open) == 2
+        assert len(box.flights.open) == 2
     assert out(box) == out(straight)
 
 
@@ -349,7 +349,7 @@ DAMAGE = {
     "UPDATE flight SET about = replace(about, '11', '12')": "the progress of flight 'f'",
     "UPDATE flight SET about = 'junk'": "the progress of flight 'f'",
     "UPDATE flight SET snapshot = 'junk'": "the snapshot of flight 'f'",
-    "UPDATE held SET payload = 'junk'": "message 14 of flight 'f' that waits",
+    "UPDATE held SET payload = 'junk'": "held message 14 of flight 'f'",
     "UPDATE outbox SET payload = replace(payload, '35.0', '36.0')": "estimate 4 of flight 'f'",
 }
 
@@ -425,5 +425,5 @@ def test_a_state_that_cannot_be_one_is_refused_with_one_line(tmp_path: Path) -> 
     base.execute("INSERT INTO about VALUES ('version', '1')")
     base.commit()
     base.close()
-    with pytest.raises(Pc2daeError, match=r"old\.db was written by another version of pc2dae; let its flights end"):
+    with pytest.raises(Pc2daeError, match=r"old\.db was written by another version of pc2dae; finish its flights"):
         Outbox(tmp_path / "old.db", identity="")

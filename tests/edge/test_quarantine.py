@@ -16,8 +16,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 from test_outbox import engine, message, out
 
 from pc2dae.edge.gateway import Gateway
-from pc2dae.edge.outbox import FullError, Outbox
+from pc2dae.edge.outbox import Outbox
 from pc2dae.edge.quarantine import Quarantine, beside
+from pc2dae.edge.state_file import FullError
 from pc2dae.errors import Pc2daeError
 
 ARRIVED = 1_759_320_000.0  # 2025-10-01T12:00:00Z

@@ -22,8 +22,9 @@ from pc2dae.edge.checks import LiveChecks
 from pc2dae.edge.engine import Engine
 from pc2dae.edge.load import open_network
 from pc2dae.edge.messages import Sample
+from pc2dae.edge.ready import Ready
 from pc2dae.edge.runtime import WindowedDenoiser
-from pc2dae.edge.stream import Ready, StreamingDenoiser
+from pc2dae.edge.stream import StreamingDenoiser
 from pc2dae.errors import ModelError
 from pc2dae.flags import MISSING, OUT_OF_RANGE, SATURATED, STALE
 from pc2dae.suite import parse_suite

@@ -7,7 +7,6 @@ from pathlib import Path
 import typer
 
 from pc2dae.cli.app import app
-from pc2dae.web.rehearsal import messages as _messages
 
 
 @app.command()
@@ -32,6 +31,7 @@ def replay(
     import re
     import sys
 
+    from pc2dae.edge.replay import messages
     from pc2dae.errors import Pc2daeError
     from pc2dae.flight.schema import suite_of
     from pc2dae.pipeline import open_flight, prepare
@@ -40,7 +40,8 @@ def replay(
         raise Pc2daeError("name one destination", hint="use --stdout, or --mqtt HOST:PORT --topic TOPIC")
     ready = prepare(open_flight(flight, suite=suite, zone=zone))
     called = re.sub(r"[^A-Za-z0-9._-]", "-", name or flight.resolve().stem)[:64]
-    message, count = _messages(ready, called), ready.sizes["time"]
+    payload, count = suite_of(ready), ready.sizes["time"]
+    message = messages(ready, payload, called)
     if mqtt is None:
         for n in range(count):
             sys.stdout.buffer.write(message(n) + b"\n")
@@ -57,7 +58,5 @@ def replay(
     publisher = Publisher(broker, topic=topic, flight=called, count=count, message=message)
     with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(f"{called} → {topic}, as the gateway acknowledges", total=count)
-        taken = publisher.run(
-            rate_hz=speed * suite_of(ready).rate_hz, progress=lambda done: bar.update(task, completed=done)
-        )
+        taken = publisher.run(rate_hz=speed * payload.rate_hz, progress=lambda done: bar.update(task, completed=done))
     typer.echo(f"{called}: {taken:,} samples sent and acknowledged")

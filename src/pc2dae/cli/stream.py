@@ -51,13 +51,11 @@ def stream(
     Example: pc2dae stream --mqtt localhost:1883 --in smoke/raw --out smoke/clean --exclude pm --exclude brc
     """
     import json
-    from contextlib import ExitStack, closing
 
-    from pc2dae.edge.gateway import Gateway
+    from pc2dae.edge.gateway import open_gateway
     from pc2dae.edge.load import live_engine
     from pc2dae.edge.messages import schema as schema_of
-    from pc2dae.edge.outbox import Outbox
-    from pc2dae.edge.quarantine import Quarantine, beside
+    from pc2dae.edge.quarantine import beside
     from pc2dae.errors import Pc2daeError
 
     if schema:
@@ -68,12 +66,14 @@ def stream(
     if mqtt is not None and not (topic_in and topic_out):
         raise Pc2daeError("--mqtt needs both topics", hint="add --in TOPIC --out TOPIC")
     engine, card = live_engine(model, suite=suite, exclude=exclude)
-    identity = f"{engine.identity} {','.join(engine.suite.names)}"
     refused = quarantine or (None if stdin else beside(state))
-    with ExitStack() as files:
-        outbox = files.enter_context(closing(Outbox(None if stdin else state, identity=identity)))
-        kept = None if refused is None else files.enter_context(closing(Quarantine(refused)))
-        gateway = Gateway(engine, outbox, quarantine=kept, patience_s=0 if stdin else patience, limit=limit)
+    with open_gateway(
+        engine,
+        None if stdin else state,
+        quarantine=refused,
+        patience_s=0 if stdin else patience,
+        limit=limit,
+    ) as gateway:
         if mqtt is None:
             _from_stdin(gateway)
             return
@@ -113,11 +113,9 @@ def _from_stdin(gateway: Gateway) -> None:
 def _give(gateway: Gateway, answer: Answer) -> None:
     for problem in answer.problems:
         typer.echo(problem.model_dump_json(), err=True)
-    letters = gateway.letters(0, gateway.limit * 2)
-    for letter in letters:
-        sys.stdout.buffer.write(letter.payload + b"\n")
+    for payload in gateway.drain():
+        sys.stdout.buffer.write(payload + b"\n")
     sys.stdout.buffer.flush()
-    gateway.delivered(letter.n for letter in letters)
 
 
 def _until_stopped(run: object) -> None:

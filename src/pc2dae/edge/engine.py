@@ -51,6 +51,11 @@ class Engine(ABC):
     identity: str  # of the model
 
     @property
+    def key(self) -> str:
+        """Model and channels, which a saved state belongs to."""
+        return f"{self.identity} {','.join(self.suite.names)}"
+
+    @property
     def latency_s(self) -> float:
         """How long after its sample an estimate is ready in a stream, at most."""
         return (self.look_ahead + self.hop - 1) / self.suite.rate_hz

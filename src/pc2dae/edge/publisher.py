@@ -1,4 +1,4 @@
-"""A sender that loses nothing: it keeps a sample until the gateway has it on disk, and goes back where it has not."""
+"""A sender that loses nothing: it sends a sample again until the gateway has acknowledged it."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from pc2dae.edge.broker import Broker
 from pc2dae.edge.messages import Ack
 from pc2dae.errors import Pc2daeError
 
-_WINDOW = 200  # messages on their way
-_RESEND_S = 3.0  # without an acknowledgement for so long, they are sent again
+_WINDOW = 200  # messages sent, but not acknowledged
+_RESEND_S = 3.0  # without an acknowledgement for this long, they are sent again
 _FIRST_S = 20.0  # longest wait for the first connection
 _GREETING_S = 1.0  # wait for the acknowledgement of an earlier run
 
@@ -27,7 +27,7 @@ class Publisher:
         self.broker, self.topic, self.flight, self.count, self.message = broker, topic, flight, count, message
         self.taken = -1
         self.is_met = threading.Event()  # connected and subscribed
-        self.lines = 0
+        self.connections = 0
         self.refusal = ""
         self.client = broker.client("")
         self.client.on_connect, self.client.on_message = self._on_connect, self._on_message
@@ -40,11 +40,10 @@ class Publisher:
         """Send until all are acknowledged (or `stop`), and return how many are."""
         self.broker.connect(self.client)
         try:
-            if not self.is_met.wait(_FIRST_S) and self.lines == 0:
-                said = f"the broker at {self.broker.host}:{self.broker.port} " + (
-                    f"refuses us: {self.refusal}" if self.refusal else "does not answer"
-                )
-                raise Pc2daeError(said, hint="check host and port, user and password, --tls or --ca")
+            if not self.is_met.wait(_FIRST_S) and self.connections == 0:
+                reason = f"refused the connection: {self.refusal}" if self.refusal else "does not answer"
+                raise Pc2daeError(f"the broker at {self.broker.host}:{self.broker.port} {reason}",
+                                  hint="check host and port, user and password, --tls or --ca")  # fmt: skip
             time.sleep(_GREETING_S)
             self._send(rate_hz, progress, stop or threading.Event())
         finally:
@@ -53,22 +52,15 @@ class Publisher:
         return self.taken + 1
 
     def _send(self, rate_hz: float, progress: Callable[[int], None] | None, stop: threading.Event) -> None:
-        begun, first = time.monotonic(), self.taken + 1
-        following, line, known, moved = first, self.lines, self.taken, begun
+        pace, reported = _Pace(rate_hz, self.taken, self.connections), self.taken
         while self.taken < self.count - 1 and not stop.is_set():
-            now = time.monotonic()
-            if self.taken != known:
-                known, moved = self.taken, now
-                if progress is not None:
-                    progress(known + 1)
-            if self.taken >= following:  # an earlier run had come further than we knew: go on from there, at our pace
-                begun, first, following = now, self.taken + 1, self.taken + 1
-            if line != self.lines or now - moved > _RESEND_S:
-                following, line, moved = self.taken + 1, self.lines, now
-            due = min(first + int((now - begun) * rate_hz), self.taken + _WINDOW, self.count - 1)
-            while following <= due and self.is_met.is_set():
-                self.client.publish(self.topic, self.message(following), qos=1)
-                following += 1
+            pace.update(self.taken, self.connections)
+            if progress is not None and self.taken != reported:
+                reported = self.taken
+                progress(reported + 1)
+            while pace.following <= min(pace.due(), self.taken + _WINDOW, self.count - 1) and self.is_met.is_set():
+                self.client.publish(self.topic, self.message(pace.following), qos=1)
+                pace.following += 1
             time.sleep(min(0.02, 1.0 / rate_hz))
         if progress is not None:
             progress(self.taken + 1)
@@ -76,7 +68,7 @@ class Publisher:
     def _on_connect(self, client: mqtt.Client, data: Any, flags: Any, code: Any, properties: Any) -> None:
         self.refusal = str(code) if code.is_failure else ""
         if not code.is_failure:
-            self.lines += 1
+            self.connections += 1
             client.subscribe(f"{self.topic}/ack/{self.flight}", qos=1)
 
     def _on_message(self, client: mqtt.Client, data: Any, message: mqtt.MQTTMessage) -> None:
@@ -86,3 +78,29 @@ class Publisher:
             return
         if ack.flight == self.flight:
             self.taken = min(ack.seq, self.count - 1)
+
+
+class _Pace:
+    """Which message is sent next, and up to which one may be sent by now."""
+
+    def __init__(self, rate_hz: float, taken: int, connections: int) -> None:
+        self.rate_hz = rate_hz
+        self.connections, self.taken, self.moved = connections, taken, time.monotonic()
+        self._start_at(taken + 1)
+
+    def _start_at(self, seq: int) -> None:
+        self.started, self.first, self.following = time.monotonic(), seq, seq
+
+    def update(self, taken: int, connections: int) -> None:
+        """Continue after what an earlier run has sent; after a lost connection or a long silence send again."""
+        now = time.monotonic()
+        if taken != self.taken:
+            self.taken, self.moved = taken, now
+        if taken >= self.following:
+            self._start_at(taken + 1)
+        if connections != self.connections or now - self.moved > _RESEND_S:
+            self.following, self.connections, self.moved = taken + 1, connections, now
+
+    def due(self) -> int:
+        """The last message whose time has come."""
+        return self.first + int((time.monotonic() - self.started) * self.rate_hz)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from pc2dae.edge.outbox import FullError
+from pc2dae.edge.state_file import FullError
 from pc2dae.errors import Pc2daeError
 
 LIMIT = 100_000_000  # bytes of the file

@@ -9,7 +9,7 @@ import numpy as np
 import onnxruntime as ort
 
 from pc2dae.arrays import Floats, Mask
-from pc2dae.denoiser import HOP, LATENCY, LEAD, WINDOW, Estimate, Job, WindowNetwork, emit
+from pc2dae.denoiser import HOP, LATENCY, LEAD, WINDOW, Estimate, Job, Network, emit
 from pc2dae.edge.card import digest
 from pc2dae.edge.engine import Engine, Progress, Stretch
 from pc2dae.edge.levels import Levels
@@ -31,7 +31,7 @@ class WindowedDenoiser:
 
     name: str
     suite: Suite  # the channels it was trained for
-    network: WindowNetwork
+    network: Network
     sha256: str = ""  # of the file it came from
     progress: Progress | None = None
     latency_s: float = field(init=False)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import fields
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from pc2dae.edge.checks import LiveChecks
 from pc2dae.edge.clock import Placement, StreamClock
 from pc2dae.edge.engine import Engine
 from pc2dae.edge.messages import Problem, Sample, stamp
+from pc2dae.edge.ready import Ready
 from pc2dae.edge.ring import Ring
 from pc2dae.errors import ModelError, nearest
 from pc2dae.flags import MISSING, NOT_MEASURED
@@ -30,18 +31,6 @@ from pc2dae.suite import ENVIRONMENT
 _PENDING = 256  # estimates made at a time when many samples come at once
 _REPORTS = 20  # kept between two looks
 _RECENT = 1024  # samples whose number and stamp are known again
-
-
-@dataclass(frozen=True)
-class Ready:
-    """The estimates of one second, each array (channel)."""
-
-    index: int  # seconds (samples) since the first one
-    microseconds: int  # since 1970, UTC
-    value: Floats
-    unbounded: Floats
-    sigma: Floats | None
-    bits: Bits
 
 
 class StreamingDenoiser:
@@ -69,6 +58,11 @@ class StreamingDenoiser:
         self.refused: list[tuple[Sample, str]] = []  # since the last call of `feed`, with the reason
         self.problems: list[Problem] = []
         self._named: set[str] = set()  # unknown names, reported once
+
+    @property
+    def grid(self) -> tuple[int, int]:
+        """Columns so far, and the time of the last one [microseconds since 1970]."""
+        return self.ring.stop, self.clock.time(self.ring.stop - 1) if self.ring.stop else 0
 
     def feed(self, samples: Iterable[Sample], *, arrived: float | None = None) -> list[Ready]:
         """Take samples and give out what they make ready; `arrived` [s] tells a clock that stands still sooner."""

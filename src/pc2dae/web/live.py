@@ -3,55 +3,43 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import logging
-import time
-from collections import OrderedDict
 from contextlib import suppress
-from dataclasses import asdict
-from typing import Any
+from typing import Any, Literal
 
 import paho.mqtt.client as mqtt
 from pydantic import ValidationError
 
 from pc2dae.atomic import write_text
 from pc2dae.edge.broker import Broker
-from pc2dae.edge.messages import LARGEST, Clean, Health, Taken, parse_sample
+from pc2dae.edge.messages import LARGEST, Taken
 from pc2dae.errors import Pc2daeError
 from pc2dae.suite import Suite, load_suite
 from pc2dae.web.child import Child
-from pc2dae.web.live_buffer import Heard
+from pc2dae.web.live_feed import LiveFeed
 from pc2dae.web.live_models import Connect, LiveChannel, LiveState, Replay
 from pc2dae.web.problems import Refused
 from pc2dae.web.settings import Settings
 from pc2dae.web.suites import Suites
 
-_GREETING_S = 1.5  # a gateway that is there says so within this time
+_GREETING_S = 1.5  # a running gateway announces itself within this time
 _CONFIRM_S = 0.5
-_ASK_S = 3.0
-_SAMPLES = 4000  # kept until their estimate comes
 _LONGEST = 16 * LARGEST
-_log = logging.getLogger(__name__)
 
 
 class Live:
-    """The line to the broker and all that hangs on it; lives in the event loop, the client's thread only hands over."""
+    """The connection to the broker, the gateway and the replay; the client's thread only hands messages over."""
 
     def __init__(self, settings: Settings, suites: Suites) -> None:
         self.settings, self.suites = settings, suites
         self.path = settings.data / "live.json"
-        self.taken = settings.data / "live" / "taken.json"  # how far we are with a gateway of our own
+        self.confirmed = settings.data / "live" / "taken.json"  # what was received from our own gateway
         self.wanted = Connect(broker=settings.broker, topic_in=settings.topic_in, topic_out=settings.topic_out)
-        self.payload: tuple[str, tuple[str, ...]] = ("black-kite", ())  # suite's name or file, families left out
+        self.payload: tuple[str, tuple[str, ...]] = ("black-kite", ())  # suite's name or file, families excluded
         self.suite: Suite = load_suite("black-kite")
-        self.state: Any = "off"
+        self.state: Literal["off", "connecting", "connected", "lost"] = "off"
         self.message: str | None = None
-        self.gateway: Any = "unknown"
-        self.heard = Heard()
-        self.samples: OrderedDict[tuple[str, int], dict[str, float | None]] = OrderedDict()
-        self.latency_s: float | None = None
-        self.flight: str | None = None
-        self.is_behind = False
+        self.gateway: Literal["own", "online", "offline", "unknown"] = "unknown"
+        self.feed = LiveFeed()
         self.client: mqtt.Client | None = None
         self.own: Child | None = None
         self.replay: Replay | None = None
@@ -60,32 +48,33 @@ class Live:
         self.tasks: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
-        """Go on listening where an earlier server was."""
+        """Continue as an earlier server process did."""
         self.loop = asyncio.get_running_loop()
         with suppress(OSError, ValidationError):
-            self.heard.resume(Taken.model_validate_json(self.taken.read_bytes()).taken)
+            self.feed.resume(Taken.model_validate_json(self.confirmed.read_bytes()))
         with suppress(OSError, ValidationError):
             try:
                 await self.connect(Connect.model_validate_json(self.path.read_bytes()))
-            except Pc2daeError as error:  # as when the broker of the last time is no longer allowed
+            except Pc2daeError as error:  # that broker may not be allowed any more
                 self.message = str(error)
 
     async def stop(self) -> None:
-        """Let go of everything, and remember what was wanted."""
-        self.heard.close()
-        await self._leave()
+        """Close everything; the next start connects again."""
+        self.feed.buffer.close()
+        await self._close()
 
-    # ── the line ──
+    # ── the connection ──
 
     async def connect(self, wanted: Connect) -> None:
-        """Listen to a broker; lines that were there are ended first."""
-        broker = Broker.parse(wanted.broker or self.settings.broker)
-        if not self.settings.allows(wanted.broker or self.settings.broker):
+        """Listen to a broker, in place of the present one."""
+        address = wanted.broker or self.settings.broker
+        broker = Broker.parse(address)
+        if not self.settings.allows(address):
             raise Refused(403, "only brokers named when the server was started may be used",
                           hint="restart it with --broker HOST:PORT")  # fmt: skip
-        await self._leave()
+        await self._close()
         self.wanted = wanted.model_copy(update={
-            "broker": wanted.broker or self.settings.broker,
+            "broker": address,
             "topic_in": wanted.topic_in or self.settings.topic_in,
             "topic_out": wanted.topic_out or self.settings.topic_out,
         })  # fmt: skip
@@ -100,15 +89,15 @@ class Live:
         broker.connect(self.client)
         self.tasks = [asyncio.create_task(self._confirm())]
         if not wanted.listen_only:
-            self.tasks.append(asyncio.create_task(self._see_to_gateway()))
-        self.heard.wake()
+            self.tasks.append(asyncio.create_task(self._run_gateway()))
+        self.feed.buffer.notify()
 
     async def disconnect(self) -> None:
-        """Stop listening, and do not begin again at the next start."""
-        await self._leave()
+        """Stop listening, and do not connect at the next start."""
+        await self._close()
         self.path.unlink(missing_ok=True)
 
-    async def _leave(self) -> None:
+    async def _close(self) -> None:
         await self.stop_replay()
         for task in self.tasks:
             task.cancel()
@@ -121,94 +110,63 @@ class Live:
             client, self.client = self.client, None
             await asyncio.to_thread(_close, client)
         self.state, self.gateway = "off", "unknown"
-        self.heard.wake()
+        self.feed.buffer.notify()
 
     def _on_connect(self, client: mqtt.Client, data: Any, flags: Any, code: Any, properties: Any) -> None:
         if code.is_failure:
-            self._soon(self._set, "lost" if self.state == "connected" else self.state, f"the broker refuses us: {code}")
+            state = "lost" if self.state == "connected" else self.state
+            self._soon(self._set, state, f"broker refused the connection: {code}")
             return
         out = str(self.wanted.topic_out)
         client.subscribe([(out, 1), (f"{out}/status", 1), (f"{out}/health", 0), (str(self.wanted.topic_in), 0)])
         self._soon(self._set, "connected", None)
 
     def _on_disconnect(self, client: mqtt.Client, data: Any, flags: Any, code: Any, properties: Any) -> None:
-        self._soon(self._set, "lost", "the broker is gone; trying again")
+        self._soon(self._set, "lost", "connection to the broker lost; reconnecting")
 
     def _on_message(self, client: mqtt.Client, data: Any, message: mqtt.MQTTMessage) -> None:
         if len(message.payload) <= _LONGEST:
             self._soon(self._take, message.topic, bytes(message.payload))
 
     def _soon(self, call: Any, *arguments: Any) -> None:
-        with suppress(RuntimeError):  # the loop has ended
+        with suppress(RuntimeError):  # the event loop has ended
             self.loop.call_soon_threadsafe(call, *arguments)
 
-    def _set(self, state: str, message: str | None) -> None:
+    def _set(self, state: Literal["connecting", "connected", "lost"], message: str | None) -> None:
         if self.client is not None:
-            self.is_behind = self.is_behind or state == "connected"
+            self.feed.receipts.is_behind |= state == "connected"
             self.state, self.message = state, message
-            self.heard.wake()
-
-    # ── what comes ──
+            self.feed.buffer.notify()
 
     def _take(self, topic: str, payload: bytes) -> None:
         out = str(self.wanted.topic_out)
-        try:
-            if topic == out:
-                self._estimate(payload)
-            elif topic == f"{out}/status":
-                said = payload.decode("utf-8", "replace")
-                self.gateway = "own" if self.own is not None else said if said in ("online", "offline") else "unknown"
-                self.heard.wake()
-            elif topic == f"{out}/health":
-                told = Health.model_validate_json(payload)
-                counts = self.heard.counts
-                counts.late, counts.refused, counts.quarantined = told.late, told.refused, told.quarantined
-            else:
-                self._sample(payload)
-        except (ValidationError, ValueError, RecursionError):
-            self.heard.counts.refused += 1
-
-    def _sample(self, payload: bytes) -> None:
-        sample = parse_sample(payload)
-        self.heard.counts.samples += 1
-        self.samples[sample.flight, sample.microseconds // 1000] = dict(sample.values)
-        while len(self.samples) > _SAMPLES:
-            self.samples.popitem(last=False)
-
-    def _estimate(self, payload: bytes) -> None:
-        clean = Clean.model_validate_json(payload)
-        if not self.heard.is_new(clean.flight, clean.seq, in_order=self.own is not None):
-            self.is_behind = self.own is not None
-            return
-        at = round(clean.time.timestamp() * 1000)
-        self.latency_s, self.flight = clean.latency_s, clean.flight
-        event = {"flight": clean.flight, "seq": clean.seq, "time": at, "estimate": clean.estimate,
-                 "uncertainty": clean.uncertainty, "raw": self.samples.pop((clean.flight, at), {}), "qc": clean.qc,
-                 "latency_s": clean.latency_s, "arrived": round(time.time() * 1000)}  # fmt: skip
-        self.heard.tell("estimate", json.dumps(event, separators=(",", ":")))
+        if topic == out:
+            self.feed.add_estimate(payload, in_order=self.own is not None)
+        elif topic == f"{out}/health":
+            self.feed.add_health(payload)
+        elif topic == f"{out}/status":
+            if self.own is None:
+                self.gateway = "online" if payload == b"online" else "offline" if payload == b"offline" else "unknown"
+            self.feed.buffer.notify()
+        else:
+            self.feed.add_sample(payload)
 
     async def _confirm(self) -> None:
-        """Tell a gateway of our own how far we are: it keeps what we have not got."""
-        told: dict[str, int] = {}
-        asked = 0.0
+        """Confirm estimates to our own gateway, which keeps them until then."""
         while True:
             await asyncio.sleep(_CONFIRM_S)
             if self.own is None or self.client is None or self.state != "connected":
                 continue
-            now = self.heard.taken()
-            again = self.is_behind and time.monotonic() - asked > _ASK_S
-            if again:
-                self.is_behind, asked = False, time.monotonic()
-            if again or now != told:
-                told = now
-                word = Taken(taken=now, again=again).model_dump_json()
-                await asyncio.to_thread(write_text, self.taken, word)  # first: what is confirmed, the gateway forgets
-                self.client.publish(f"{self.wanted.topic_out}/taken", word, qos=1)
+            confirmation = self.feed.receipts.confirmation()
+            if confirmation is not None:
+                text = confirmation.model_dump_json()
+                await asyncio.to_thread(write_text, self.confirmed, text)  # first: the gateway drops what is confirmed
+                self.client.publish(f"{self.wanted.topic_out}/taken", text, qos=1)
 
-    # ── the gateway and the player: children ──
+    # ── child processes: gateway and replay ──
 
-    async def _see_to_gateway(self) -> None:
-        """Run a gateway where nobody else does, and begin it anew should it end."""
+    async def _run_gateway(self) -> None:
+        """Run a gateway unless another one is online, and restart it if it ends."""
         while self.state != "connected":
             await asyncio.sleep(0.1)
         await asyncio.sleep(_GREETING_S)
@@ -219,48 +177,44 @@ class Live:
             suite, exclude = self.payload
             self.own = Child("pc2dae.web.gateway")
             self.gateway = "own"
-            self.heard.wake()
+            self.feed.buffer.notify()
             spec = {"broker": self.wanted.broker, "topic_in": self.wanted.topic_in, "topic_out": self.wanted.topic_out,
                     "model": self.wanted.model, "suite": suite, "exclude": exclude,
                     "state": str(self.settings.data / "live")}  # fmt: skip
-            async for told in self.own.run(spec):
-                self.message = told.get("error", self.message)
+            async for report in self.own.run(spec):
+                self.message = report.get("error", self.message)
             await asyncio.sleep(1.0)
 
     async def play(self, name: str, flight: str, file: str, suite: str, exclude: list[str], speed: float) -> Replay:
-        """Send a stored flight as if it were flying; without a line to a broker, through a gateway in the child."""
+        """Send a stored flight as if it were flying; without a broker, through a gateway in the child process."""
         if self.replay is not None and self.replay.state in ("starting", "running"):
             raise Refused(409, "a flight is being replayed", hint="stop it first")
         described = load_suite(suite)
         before, self.payload, self.suite = self.payload, (suite, tuple(exclude)), described
         if self.own is not None and self.payload != before:
-            await self.own.end(gently=True)  # it begins anew, with this flight's payload
+            await self.own.end(gently=True)  # it is restarted with this flight's payload
         self.replay = Replay(flight=flight, name=name, speed=speed, state="starting", direct=self.state == "off")
         spec = {"file": file, "name": name, "speed": speed, "broker": self.wanted.broker,
                 "topic": self.wanted.topic_in, "direct": self.replay.direct, "model": self.wanted.model,
                 "suite": suite, "exclude": exclude}  # fmt: skip
-        self.player = Child("pc2dae.web.rehearsal")
+        self.player = Child("pc2dae.web.replay")
         self.playing = asyncio.create_task(self._play(self.player, self.replay, spec))
         return self.replay
 
     async def _play(self, player: Child, replay: Replay, spec: dict[str, Any]) -> None:
-        async for told in player.run(spec):
-            if "error" in told:
-                replay.state, replay.error = "failed", str(told["error"])
-            elif "estimate" in told:
-                self._in_turn(self._estimate, str(told["estimate"]).encode())
-            elif "sample" in told:
-                self._in_turn(self._sample, str(told["sample"]).encode())
+        async for report in player.run(spec):
+            if "error" in report:
+                replay.state, replay.error = "failed", str(report["error"])
+            elif "estimate" in report:
+                self.feed.add_estimate(str(report["estimate"]).encode(), in_order=False)
+            elif "sample" in report:
+                self.feed.add_sample(str(report["sample"]).encode())
             else:
-                replay.state, replay.sent, replay.of = "running", int(told["sent"]), int(told["of"])
-                self.heard.wake()
+                replay.state, replay.sent, replay.of = "running", int(report["sent"]), int(report["of"])
+                self.feed.buffer.notify()
         if replay.state in ("starting", "running"):
             replay.state = "done" if replay.sent == replay.of and replay.of else "failed"
-        self.heard.wake()
-
-    def _in_turn(self, take: Any, payload: bytes) -> None:
-        with suppress(ValidationError, ValueError):
-            take(payload)
+        self.feed.buffer.notify()
 
     async def stop_replay(self) -> None:
         """End the replay."""
@@ -269,7 +223,7 @@ class Live:
                 self.replay.state = "stopped"
             await self.player.end()
             self.player = None
-            self.heard.wake()
+            self.feed.buffer.notify()
 
     def shown(self) -> LiveState:
         """Everything but the estimates."""
@@ -283,8 +237,8 @@ class Live:
         return LiveState(
             state=self.state, broker=str(self.wanted.broker), topic_in=str(self.wanted.topic_in),
             topic_out=str(self.wanted.topic_out), model=self.wanted.model, suite=self.suite.name,
-            listen_only=self.wanted.listen_only, channels=channels, gateway=self.gateway, flight=self.flight,
-            latency_s=self.latency_s, counters=asdict(self.heard.counts), replay=self.replay,
+            listen_only=self.wanted.listen_only, channels=channels, gateway=self.gateway, flight=self.feed.flight,
+            latency_s=self.feed.latency_s, counters=self.feed.counters(), replay=self.replay,
             message=self.message or error or "",
         )  # fmt: skip
 
@@ -295,7 +249,7 @@ def _close(client: mqtt.Client) -> None:
 
 
 def check_broker(text: str) -> None:
-    """Refuse what cannot be a broker's address."""
+    """Refuse an invalid broker address."""
     try:
         Broker.parse(text)
     except Pc2daeError as error:

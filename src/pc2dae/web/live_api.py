@@ -52,7 +52,7 @@ async def events(
 
     async def stream() -> AsyncIterator[str]:
         shown = ""
-        async for event in station.live.heard.listen(after, _EVERY_S):
+        async for event in station.live.feed.buffer.listen(after, _EVERY_S):
             if event is None:
                 now = station.live.shown().model_dump_json()
                 yield f"event: state\ndata: {now}\n\n" if now != shown else ": still here\n\n"

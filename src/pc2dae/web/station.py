@@ -52,7 +52,7 @@ class Station:
 
     def hush(self) -> None:
         """No more events: the server is about to end."""
-        self.live.heard.close()
+        self.live.feed.buffer.close()
         self.jobs.close()
 
     async def stop(self) -> None:
