@@ -177,7 +177,7 @@ def test_a_channel_named_for_another_unit_is_told(tmp_path):
 
 def test_what_is_no_table_for_the_suite_says_so(tmp_path):
     (tmp_path / "in.csv").write_bytes(bytes(range(14, 256)) * 9)
-    with pytest.raises(LogError, match=r"in\.csv: this is no text"):
+    with pytest.raises(LogError, match=r"in\.csv: not a text file"):
         open_flight(tmp_path / "in.csv", suite=suite(tmp_path, ["CO"]))
     (tmp_path / "in.csv").write_text("time,CO\n2024-04-10T13:48:00Z,1\n")
     with pytest.raises(LogError, match="suite 'black-kite' is for instrument logs"):

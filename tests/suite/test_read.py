@@ -153,7 +153,7 @@ def test_a_mistake_is_one_line(old: str, new: str, line: str) -> None:
         ("t90_s = -4", "key 'family[1].channel[1].t90_s': input should be greater than or equal to 0, not -4"),
         ("t90_s = inf", "key 'family[1].channel[1].t90_s': input should be a finite number, not inf"),
         ("valid_min = 5\nvalid_max = 5", "channel 'co': valid_min 5 is not below valid_max 5"),
-        ("duplicate_of = 'co'", "channel 'co': duplicate_of names 'co', which is no other channel; none is known"),
+        ("duplicate_of = 'co'", "channel 'co': duplicate_of names 'co', which is not another channel; none is known"),
         ("[[family.channel]]\nname = 'co'\nunits = 'ppb'", "channel name 'co' is used 2 times; give each its own name"),
         (
             "[[family.channel]]\nname = 'b'\nunits = 'ppb'\ncolumn = 'co'",
@@ -161,13 +161,13 @@ def test_a_mistake_is_one_line(old: str, new: str, line: str) -> None:
         ),
         (
             "[[family.channel]]\nname = 'co_b'\nunits = 'ppb'\nduplicate_of = 'co_a'",
-            "channel 'co_b': duplicate_of names 'co_a', which is no other channel; did you mean 'co'?",
+            "channel 'co_b': duplicate_of names 'co_a', which is not another channel; did you mean 'co'?",
         ),
         (
             "[[family]]\nname = 'gas'\n[[family.channel]]\nname = 'no'\nunits = 'ppb'",
             "family name 'gas' is used 2 times; give each its own name",
         ),
-        ("[sources]\nc0 = 'afe/a.co'", "sources names 'c0', which is no channel; did you mean 'co'?"),
+        ("[sources]\nc0 = 'afe/a.co'", "sources names 'c0', which is not a channel; did you mean 'co'?"),
         (
             "[sources]\nco = 'afe'",
             "sources.co: invalid source 'afe'; write instrument.column or instrument/unit.column, as in 'afe/a.co'",

@@ -119,7 +119,7 @@ def test_unknown_columns_are_mapped_and_the_files_read_again(ground: Ground) -> 
     rows = [f"2025-10-01T12:{n // 60:02}:{n % 60:02},{(n * 37 % 23) / 10 - 1}" for n in range(90)]
     failed = ground.drop(("my log.csv", "\n".join(["Zeit,=CO", *rows]).encode()))
     assert failed["state"] == "failed"
-    assert failed["error"] == "my log.csv: no known instrument (columns Zeit, =CO)"
+    assert failed["error"] == "my log.csv: unknown instrument (columns Zeit, =CO)"
     assert failed["intake"]["columns"][1] == {"column": "=CO", "file": "my log.csv", "example": "-1.0"}
     assert failed["intake"]["time_columns"] == ["Zeit"]
     mapping = {"time_column": "Zeit", "zone": "UTC",

@@ -66,33 +66,37 @@ def cut_s(stream: Stream) -> float:
 
 def find_clocks(streams: Sequence[Stream]) -> list[ClockFit]:
     """Each stream's clock, in the order given, against GPS time if a stream has it, else against the best connected."""
-    fits: dict[str, ClockFit] = {}
-    settled: list[Stream] = []
-    for stream in streams:
-        if stream.clock == "gps":
-            fits[stream.key] = ClockFit(stream.key, True, 0.0, 0.0, by="GPS time")
-            settled.append(stream)
-    if len(streams) == 1 and not settled:
+    if len(streams) == 1 and streams[0].clock != "gps":
         return [ClockFit(streams[0].key, True, 0.0, by="itself")]
-    if not settled:
-        first = max(streams, key=lambda s: (sum(_column(s, q) is not None for q in QUANTITIES), len(s.time)))
-        fits[first.key] = ClockFit(first.key, True, 0.0, 0.0, by="reference")
-        settled.append(first)
+    settled = [stream for stream in streams if stream.clock == "gps"] or [_best_connected(streams)]
+    by = "GPS time" if settled[0].clock == "gps" else "reference"
+    fits = {stream.key: ClockFit(stream.key, True, 0.0, 0.0, by=by) for stream in settled}
     for quantity in QUANTITIES:
         for stream in streams:
             if stream.key in fits and fits[stream.key].found:
                 continue
-            for reference in list(settled):
-                fit = compare(reference, stream, quantity)
-                if fit is None:
-                    continue
-                if fit.found or stream.key not in fits:
-                    fits[stream.key] = fit
-                if fit.found:
-                    settled.append(fit.corrected(stream))
-                    break
+            fit = _first_fit(settled, stream, quantity)
+            if fit is not None and (fit.found or stream.key not in fits):
+                fits[stream.key] = fit
+            if fit is not None and fit.found:
+                settled.append(fit.corrected(stream))
     none = "shares nothing with another instrument"
     return [fits.get(stream.key, ClockFit(stream.key, False, by=none)) for stream in streams]
+
+
+def _best_connected(streams: Sequence[Stream]) -> Stream:
+    return max(streams, key=lambda s: (sum(_column(s, q) is not None for q in QUANTITIES), len(s.time)))
+
+
+def _first_fit(references: Sequence[Stream], stream: Stream, quantity: str) -> ClockFit | None:
+    """The clock by the first reference that settles it, else the first failure; None where none has the quantity."""
+    failure = None
+    for reference in references:
+        fit = compare(reference, stream, quantity)
+        if fit is not None and fit.found:
+            return fit
+        failure = failure or fit
+    return failure
 
 
 def compare(reference: Stream, stream: Stream, quantity: str) -> ClockFit | None:

@@ -48,74 +48,87 @@ def align(streams: Sequence[Stream], suite: Suite, *, flight_id: str = "flight")
     `<instrument>[_<unit>]_<column>`, the number of rows per cell as `…_samples`.
     """
     start, count, all_cells = grid_of(streams, suite.rate_hz)
-    width = sum(len(s.columns) for s in streams)
-    if count * (width + 2 * len(suite.names)) > MAX_NUMBERS:
-        days = count / suite.rate_hz / 86400
-        first, last = (min(s.time.min() for s in streams), max(s.time.max() for s in streams))
-        raise FlightError(
-            f"the records span {days:,.1f} days, {str(first)[:10]} to {str(last)[:10]}, at {suite.rate_hz:g} Hz in"
-            f" {width} columns: too much for one flight",
-            hint="name one flight's folder, take out rows whose clock was not set, or lower the suite's rate_hz",
-        )
-    values: dict[str, Array] = {}
-    flags: dict[str, NDArray[np.int32]] = {}
-    about: dict[str, dict[str, str]] = {}
-    placed = []
-    for stream, cells in zip(streams, all_cells, strict=True):
-        repairs = list(stream.repairs)
-        if (cells < 0).any():
-            repairs.append(f"{int((cells < 0).sum()):,} rows before or after the record on GPS time left out")
-        is_stale = stale_rows(stream)
-        names = _names(stream, suite)
-        columns, lines = _with_position(stream, names)
-        repairs += lines
-        for column, name in names.items():
-            logged = columns[column]
-            if name in suite.names or stream.units.get(column) in _ELECTRICAL:
-                limits = (suite[name].valid_min, suite[name].valid_max) if name in suite.names else (None, None)
-                logged, lines = without_sentinels(logged, *limits)  # before a mean can hide them
-                repairs += [f"{name}: {line}" for line in lines]
-            mean, has_fresh = cell_means(cells, logged, is_stale, count)
-            if name in suite.names:
-                check_units(suite[name], mean, source=stream.source)
-                stale = np.isfinite(mean) & ~has_fresh
-                if stream.instrument != "csv":
-                    mean, bridged = bridge(mean, round(FILL_S * suite.rate_hz))
-                    flags[name] = (stale * STALE | bridged * INTERPOLATED).astype(np.int32)
-                else:
-                    flags[name] = (stale * STALE).astype(np.int32)
-            elif name in ENVIRONMENT or name in MOTION:
-                mean, repair = mended(name, mean, source=stream.source)
-                repairs += [repair] if repair else []
-            values[name] = mean
-            about[name] = {"instrument": stream.key} | (
-                {} if name in suite.names else {"units": stream.units.get(column, "1")}
-            )
-        if stream.instrument != "csv":
-            samples = Source(stream.instrument, stream.unit, "samples").variable()
-            values[samples] = np.bincount(cells[cells >= 0], minlength=count).astype(np.int16)
-            about[samples] = {"long_name": f"rows of {stream.key} in this cell", "units": "1"}
-        placed.append(_placed(stream, cells, suite.rate_hz, tuple(repairs)))
-    step = np.timedelta64(round(1e9 / suite.rate_hz), "ns")
+    _check_size(streams, suite, count)
+    on_grid = [_on_grid(stream, cells, count, suite) for stream, cells in zip(streams, all_cells, strict=True)]
     flight = new_flight(
-        start + np.arange(count) * step,
-        values,
+        start + np.arange(count) * np.timedelta64(round(1e9 / suite.rate_hz), "ns"),
+        {name: values for one in on_grid for name, values in one.values.items()},
         suite,
-        flags=flags,
+        flags={name: bits for one in on_grid for name, bits in one.flags.items()},
         flight_id=flight_id,
         history=f"aligned {len(streams)} records to {suite.rate_hz:g} Hz",
     )
-    for name, attrs in about.items():
-        kept = flight[name].attrs
-        flight[name].attrs = (
-            {**attrs, **kept, "instrument": attrs["instrument"]} if "instrument" in attrs else {**attrs, **kept}
-        )
+    for name, attrs in ((name, attrs) for one in on_grid for name, attrs in one.attributes.items()):
+        flight[name].attrs = attrs | flight[name].attrs
         flight[name].attrs.setdefault("long_name", name.replace("_", " "))
         if not flight[name].attrs.get("units"):
             flight[name].attrs["units"] = "1"
     sheets = {stream.key: stream.calibration for stream in streams if stream.calibration is not None}
     flight.attrs["calibration"] = json.dumps(sheets)
+    placed = [one.placed for one in on_grid]
     return _with_rows(flight, streams, placed), placed
+
+
+def _check_size(streams: Sequence[Stream], suite: Suite, count: int) -> None:
+    width = sum(len(s.columns) for s in streams)
+    if count * (width + 2 * len(suite.names)) <= MAX_NUMBERS:
+        return
+    days = count / suite.rate_hz / 86400
+    first, last = (min(s.time.min() for s in streams), max(s.time.max() for s in streams))
+    raise FlightError(
+        f"the records span {days:,.1f} days, {str(first)[:10]} to {str(last)[:10]}, at {suite.rate_hz:g} Hz in"
+        f" {width} columns: too much for one flight",
+        hint="name one flight's folder, remove rows whose clock was not set, or lower the suite's rate_hz",
+    )
+
+
+@dataclass(frozen=True)
+class _OnGrid:
+    """A stream on the grid: values, flags of channels and attributes by the flight's names."""
+
+    values: dict[str, Array]
+    flags: dict[str, NDArray[np.int32]]
+    attributes: dict[str, dict[str, str]]
+    placed: Placed
+
+
+def _on_grid(stream: Stream, cells: Index, count: int, suite: Suite) -> _OnGrid:
+    values: dict[str, Array] = {}
+    flags: dict[str, NDArray[np.int32]] = {}
+    attributes: dict[str, dict[str, str]] = {}
+    repairs = list(stream.repairs)
+    if (cells < 0).any():
+        repairs.append(f"{int((cells < 0).sum()):,} rows before or after the record on GPS time left out")
+    is_stale = stale_rows(stream)
+    names = _names(stream, suite)
+    columns, lines = _with_position(stream, names)
+    repairs += lines
+    for column, name in names.items():
+        logged = columns[column]
+        is_channel = name in suite.names
+        if is_channel or stream.units.get(column) in _ELECTRICAL:
+            limits = (suite[name].valid_min, suite[name].valid_max) if is_channel else (None, None)
+            logged, lines = without_sentinels(logged, *limits)  # before a mean can hide them
+            repairs += [f"{name}: {line}" for line in lines]
+        mean, has_fresh = cell_means(cells, logged, is_stale, count)
+        if is_channel:
+            check_units(suite[name], mean, source=stream.source)
+            flags[name] = ((np.isfinite(mean) & ~has_fresh) * STALE).astype(np.int32)
+            if stream.instrument != "csv":
+                mean, bridged = bridge(mean, round(FILL_S * suite.rate_hz))
+                flags[name] |= (bridged * INTERPOLATED).astype(np.int32)
+        elif name in ENVIRONMENT or name in MOTION:
+            mean, repair = mended(name, mean, source=stream.source)
+            repairs += [repair] if repair else []
+        values[name] = mean
+        attributes[name] = {"instrument": stream.key}
+        if not is_channel:
+            attributes[name]["units"] = stream.units.get(column, "1")
+    if stream.instrument != "csv":
+        samples = Source(stream.instrument, stream.unit, "samples").variable()
+        values[samples] = np.bincount(cells[cells >= 0], minlength=count).astype(np.int16)
+        attributes[samples] = {"long_name": f"rows of {stream.key} in this cell", "units": "1"}
+    return _OnGrid(values, flags, attributes, _placed(stream, cells, suite.rate_hz, tuple(repairs)))
 
 
 def _names(stream: Stream, suite: Suite) -> dict[str, str]:

@@ -69,9 +69,15 @@ RECOMMENDED: Mapping[str, int] = MappingProxyType({"CO-A4": 1, "NO-A4": 3, "NO2-
 
 
 def temperature_factor(sensor_type: str, algorithm: int, temperature_c: ArrayLike) -> Array:
-    """The factor nT, kT, k'T [1] or k''T [nA] of algorithm 1, 2, 3 or 4: linear between nodes, clamped outside.
+    """The temperature factor of AAN 803-05, Table 3: linear between nodes, constant outside them.
 
-    temperature_c: of the cell [degC]; the table reaches from −30 to 50 (see `outside_table`).
+    Args:
+        sensor_type: Cell, as in "CO-A4".
+        algorithm: 1 to 4: nT [1], kT [1], k'T [1] or k''T [nA].
+        temperature_c: Temperature of the cell [degC]; the table spans −30 to 50 (see `outside_table`).
+
+    >>> temperature_factor("NO-A4", 3, [20.0, 25.0, 60.0]).tolist()
+    [1.0, 1.1, 1.6]
     """
     if sensor_type not in _FACTORS:
         raise SuiteError(f"no temperature table for sensor type '{sensor_type}'", hint=nearest(sensor_type, _FACTORS))
@@ -84,7 +90,14 @@ def temperature_factor(sensor_type: str, algorithm: int, temperature_c: ArrayLik
 
 
 def outside_table(temperature_c: ArrayLike) -> Mask:
-    """Where the temperature [degC] lies beyond the table, so that the factor is clamped and no longer to be trusted."""
+    """Where the factor is held constant because the table ends, and is not to be trusted.
+
+    Args:
+        temperature_c: Temperature of the cell [degC].
+
+    >>> outside_table([-31.0, 20.0, 51.0]).tolist()
+    [True, False, True]
+    """
     temperature = np.asarray(temperature_c, np.float64)
     return (temperature < TEMPERATURE_NODES[0]) | (temperature > TEMPERATURE_NODES[-1])
 
@@ -113,7 +126,20 @@ class Coefficients:
 def coefficients(
     temperature_c: ArrayLike, sheet: Mapping[str, Any], sensor_type: str, *, algorithm: int | None = None
 ) -> Coefficients:
-    """Offset and auxiliary share of one cell at temperature_c [degC] by its sheet; default: recommended algorithm."""
+    """Offset, auxiliary factor, electronic zeros and sensitivity of a cell.
+
+    Args:
+        temperature_c: Temperature of the cell [degC].
+        sheet: Factory sheet of the cell: zeros [mV], sensitivity [mV/ppb], or [nA/ppb] and gain [mV/nA].
+        sensor_type: Cell, as in "CO-A4".
+        algorithm: 1 to 4; default: the one the note recommends for the cell.
+
+    >>> sheet = {"we_electronic_zero_mv": 280, "we_sensor_zero_mv": 40, "ae_electronic_zero_mv": 270,
+    ...          "ae_sensor_zero_mv": 30, "we_sensitivity_mv_ppb": 0.4}
+    >>> cell = coefficients(20.0, sheet, "NO-A4")
+    >>> float(cell.n), float(cell.offset_mv)
+    (1.0, -10.0)
+    """
     if algorithm is None:
         algorithm = RECOMMENDED.get(sensor_type, 1)
     factor = temperature_factor(sensor_type, algorithm, temperature_c)
@@ -151,11 +177,24 @@ def compensate_cell(
     algorithm: int | None = None,
     no2_ppb: ArrayLike | None = None,
 ) -> Array:
-    """Concentration [ppb] of one cell from its electrodes [mV], temperature [degC] and factory sheet.
+    """Concentration [ppb] of one cell; valid from −30 to 50 degC.
 
-    An OX cell feels NO2 as it feels O3: with no2_ppb its share, NO2 · (sensitivity to NO2), is taken off before
-    dividing by the sensitivity to O3; without, the answer is the sum of both as O3. Algorithm 1–4, default the
-    recommended one. Valid from −30 to 50 degC.
+    An OX cell responds to NO2 as well as to O3. With `no2_ppb` the NO2 part, NO2 · (sensitivity to NO2), is subtracted
+    before dividing by the sensitivity to O3; without it the result is the sum of both, as O3.
+
+    Args:
+        we_mv: Working electrode as logged [mV].
+        ae_mv: Auxiliary electrode as logged [mV].
+        temperature_c: Temperature of the cell [degC].
+        sheet: Factory sheet of the cell, as in `coefficients`.
+        sensor_type: Cell, as in "CO-A4".
+        algorithm: 1 to 4; default: the one the note recommends for the cell.
+        no2_ppb: NO2 in the same air [ppb], for an OX cell.
+
+    >>> sheet = {"we_electronic_zero_mv": 280, "we_sensor_zero_mv": 40, "ae_electronic_zero_mv": 270,
+    ...          "ae_sensor_zero_mv": 30, "we_sensitivity_mv_ppb": 0.4}
+    >>> float(compensate_cell(430.0, 300.0, 20.0, sheet, "NO-A4"))  # (−10 + 150 − 1 · 30) mV / 0.4 mV/ppb
+    275.0
     """
     cell = coefficients(temperature_c, sheet, sensor_type, algorithm=algorithm)
     corrected = cell.corrected(we_mv, ae_mv)
@@ -181,8 +220,23 @@ def cell_uncertainty(
 
     u² = [(1 + n²) u_e² + (∂offset/∂T − AE ∂n/∂T)² u_T² + (S_NO2 u_NO2)²] / S² + (u_S · ppb)²
 
-    electrode_mv: noise of one electrode [mV]; temperature_error_c: of the Pt1000 [degC];
-    sensitivity_error: of the factory's sensitivity, relative (a fresh cell; months in the field cost far more).
+    Args:
+        ppb: Compensated value [ppb].
+        ae_mv: Auxiliary electrode as logged [mV].
+        temperature_c: Temperature of the cell [degC].
+        sheet: Factory sheet of the cell, as in `coefficients`.
+        sensor_type: Cell, as in "CO-A4".
+        algorithm: 1 to 4; default: the one the note recommends for the cell.
+        electrode_mv: Noise of one electrode [mV].
+        temperature_error_c: Standard uncertainty of the cell's temperature, read by a Pt1000 [degC].
+        sensitivity_error: Relative standard uncertainty of the factory's sensitivity [1]; of a fresh cell, months in
+            the field add far more.
+        no2_sigma_ppb: Standard uncertainty of the NO2 that was subtracted [ppb].
+
+    >>> sheet = {"we_electronic_zero_mv": 280, "we_sensor_zero_mv": 40, "ae_electronic_zero_mv": 270,
+    ...          "ae_sensor_zero_mv": 30, "we_sensitivity_mv_ppb": 0.4}
+    >>> float(cell_uncertainty(200.0, 300.0, 20.0, sheet, "NO-A4", temperature_error_c=0.0))  # 5 % of 200
+    10.0
     """
     temperature = np.asarray(temperature_c, np.float64)
     half_k = 0.5
@@ -200,7 +254,15 @@ def cell_uncertainty(
 
 
 def sensitivity(sheet: Mapping[str, Any], key: str) -> float:
-    """The sheet's `<key>_mv_ppb`, or `<key>_na_ppb` times the board's gain [mV/ppb]; never zero."""
+    """A sensitivity of the sheet [mV/ppb]: `<key>_mv_ppb`, or `<key>_na_ppb` times the board's gain; never zero.
+
+    Args:
+        sheet: Factory sheet of the cell.
+        key: "we_sensitivity" or "we_cross_sensitivity_no2".
+
+    >>> sensitivity({"we_sensitivity_na_ppb": 0.5, "pcb_gain": 0.8}, "we_sensitivity")
+    0.4
+    """
     if sheet.get(f"{key}_mv_ppb") is not None:
         value = _number(sheet, f"{key}_mv_ppb")
     else:

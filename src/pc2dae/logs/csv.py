@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pc2dae.arrays import Array
 from pc2dae.errors import LogError, nearest
+from pc2dae.flight.schema import COMMON_UNITS
 from pc2dae.flight.stream import Stream
 from pc2dae.logs.csv_writer import iso, zone_text
 from pc2dae.logs.files import LogFile
@@ -22,7 +22,6 @@ from pc2dae.suite import Suite, conversion, load_suite, presets
 
 LARGE_BYTES = 200_000_000  # from here on a file is averaged to the suite's rate while it is read
 _MIXING = ("ppm", "ppb", "ppt")
-_WEATHER = {"air_temperature": "degC", "air_pressure": "hPa", "altitude": "m", "ground_speed": "m s-1"}
 DECLARED = Declared()  # the suite says what is what
 
 
@@ -61,31 +60,14 @@ def fitting_preset(head: Head) -> Suite | None:
 def read(file: LogFile, head: Head, *, zone: str | None, suite: Suite | None) -> list[Stream]:
     """The suite's variables under the suite's own names; `notes["stamp"]` are the stamps as text, one per row."""
     if suite is None:
-        raise LogError(f"{file.name}: no known instrument", hint="describe its columns in a suite and pass --suite")
+        raise LogError(f"{file.name}: unknown instrument", hint="describe its columns in a suite and pass --suite")
     wanted = columns_of(suite)
-    header = header_of(head)
-    if suite.time.column not in header:
-        if not all(name.isprintable() for name in header):
-            raise LogError(f"{file.name}: this is no text", hint="name a table, or the log of a known instrument")
-        raise LogError(
-            f"{file.name}: there is no time column '{suite.time.column}'",
-            hint=nearest(suite.time.column, [h for h in header if h]),
-        )
-    optional = (
-        {c.name for c in suite.channels if c.difference_of is not None} | set(suite.environment) | set(suite.motion)
-    )
-    for name, column in wanted.items():
-        if column not in header and name not in optional:
-            raise LogError(
-                f"{file.name}: there is no column '{column}' (channel '{name}')",
-                hint=_column_hint(column, suite[name].units, [h for h in header if h]),
-            )
-    there = {name: column for name, column in wanted.items() if column in header}
+    found = _found_columns(file, header_of(head), suite, wanted)
     table = read_table(
         file,
         is_header=lambda line: bool(line.strip()) and not line.startswith("#"),
         time=[suite.time.column],
-        wanted=lambda h: list(there.values()),
+        wanted=lambda h: list(found.values()),
         stamps=Stamps(format=suite.time.format),
         comment="#",
         keep_stamps=True,
@@ -95,19 +77,35 @@ def read(file: LogFile, head: Head, *, zone: str | None, suite: Suite | None) ->
     if not table.is_zoned:
         utc = to_utc(table.time, suite.time.zone or zone, file=file.name, repairs=table.repairs)
     units = {c.name: c.units for c in suite.channels}
-    columns = {name: _without_sentinels(table, column, suite) for name, column in there.items()}
-    for name, values in columns.items():
-        if np.isnan(values).all():
-            table.repairs.append(f"column '{there[name]}': no value at all")
-        columns[name] = _in_units(table, there[name], name, values, units.get(name) or _WEATHER.get(name, "1"))
-    absent = [f"{name} ('{column}')" for name, column in wanted.items() if name not in there]
+    columns = {}
+    for name, column in found.items():
+        values = _without_sentinels(table, column, suite)
+        columns[name] = _in_units(table, column, name, values, units.get(name) or COMMON_UNITS[name])
+    absent = [f"{name} ('{column}')" for name, column in wanted.items() if name not in found]
     if absent:
         table.repairs.append(f"no column for {', '.join(absent)}")
-    stream = Stream(
-        "csv", "", utc, columns, {n: units.get(n, "") for n in columns}, rows_read=table.rows_read, source=file.name
-    )
     notes = {"suite": suite, "is_thinned": table.is_thinned, "stamp": None if table.is_thinned else _stamps(table, utc)}
-    return [replace(stream, repairs=tuple(table.repairs), notes=notes)]
+    return [Stream("csv", "", utc, columns, {name: units.get(name, "") for name in columns},
+                   rows_read=table.rows_read, source=file.name, repairs=tuple(table.repairs), notes=notes)]  # fmt: skip
+
+
+def _found_columns(file: LogFile, header: list[str], suite: Suite, wanted: dict[str, str]) -> dict[str, str]:
+    """Those of the `wanted` columns that are in the header; an error if the time or a measured channel is not."""
+    if suite.time.column not in header:
+        if not all(name.isprintable() for name in header):
+            raise LogError(f"{file.name}: not a text file", hint="name a table, or the log of a known instrument")
+        raise LogError(
+            f"{file.name}: there is no time column '{suite.time.column}'",
+            hint=nearest(suite.time.column, [h for h in header if h]),
+        )
+    for channel in suite.channels:
+        column = wanted[channel.name]
+        if column not in header and channel.difference_of is None:
+            raise LogError(
+                f"{file.name}: there is no column '{column}' (channel '{channel.name}')",
+                hint=_column_hint(column, channel.units, [h for h in header if h]),
+            )
+    return {name: column for name, column in wanted.items() if column in header}
 
 
 def _in_units(table: Table, column: str, name: str, values: Array, units: str) -> Array:
@@ -149,12 +147,13 @@ def _without_unit(column: str) -> str:
 
 def _without_sentinels(table: Table, column: str, suite: Suite) -> Array:
     values = table.numbers[column]
-    if suite.missing:
-        gone = np.isin(values, suite.missing)
-        if gone.any():
-            said = ", ".join(f"{v:g}" for v in np.unique(values[gone]))
-            table.repairs.append(f"column '{column}': {int(gone.sum()):,} sentinels ({said}) taken as missing")
-            return np.where(gone, np.nan, values)
+    gone = np.isin(values, suite.missing)
+    if gone.any():
+        shown = ", ".join(f"{v:g}" for v in np.unique(values[gone]))
+        table.repairs.append(f"column '{column}': {int(gone.sum()):,} sentinels ({shown}) taken as missing")
+        values = np.where(gone, np.nan, values)
+    if np.isnan(values).all():
+        table.repairs.append(f"column '{column}': no value at all")
     return values
 
 

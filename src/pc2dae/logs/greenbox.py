@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -84,6 +85,8 @@ DECLARED = Declared(
     motion={"latitude": "latitude", "longitude": "longitude", "altitude": "altitude"},
 )
 _ROW = re.compile(r'^("?\d*"?,)?[^,]*,"?\d+ \d+\.\d+ ?[NS]"?,"?\d+ \d+\.\d+ ?[EW]"?,')
+_CLOCKS = ("GPS_Date_Time", "RTC_Date_Time")
+_GPS_TIME = "gps_date_time_gmt"
 _PREAMBLE = 50  # lines before the first GPS fix: a start message, rows without position
 
 
@@ -100,7 +103,7 @@ def _kept(ending: str) -> str:
 
 def recognises(head: Head) -> bool:
     """Two clocks in the header, or rows with position in degrees and minutes."""
-    return head.find("GPS_Date_Time", "RTC_Date_Time", "CO2") is not None or any(
+    return head.find(*_CLOCKS, "CO2") is not None or any(
         _ROW.match(line) and _is_row(line) for line in head.lines[:_PREAMBLE]
     )
 
@@ -111,43 +114,14 @@ def _is_row(line: str) -> bool:
 
 def read(file: LogFile, head: Head, *, zone: str | None, suite: Suite | None) -> list[Stream]:
     """CO2, CO [ppm], PM [ug m-3], weather, position; on GPS time, the payload's own clock shifted on to it."""
-    has_header = head.find("GPS_Date_Time", "RTC_Date_Time") is not None
-    if has_header and not any(_ROW.match(line) for line in head.lines):
-        raise LogError(f"{file.name}: only column names, no rows")
-    header = None if has_header else list(NAMES)
-    probe = next(line for line in head.lines if _ROW.match(line)) if not has_header else ""
-    if header is not None and probe.count(",") == len(NAMES):
-        header = ["", *NAMES]
-
-    def column(names: list[str], bare: str) -> str:
-        return next((name for name in names if _bare(name) == bare), bare)
-
-    gps_name = column(_header_of(head) if has_header else list(NAMES), "gps_date_time_gmt")
-    table = read_table(
-        file,
-        is_header=lambda line: "RTC_Date_Time" in line,
-        header=header,
-        skip=0 if has_header else next(n for n, line in enumerate(head.lines) if _is_row(line)),
-        time=lambda names: [column(names, "rtc_date_time_pst")],
-        wanted=lambda names: [name for name in names if _bare(name) in COLUMNS],
-        texts=[n for n in names_of(head, has_header) if _bare(n) in ("latitude_dm", "longitude_dm")],
-        stamps=Stamps(order="mdy", more=(gps_name,)),
-    )
-    if gps_name not in table.more:
-        raise LogError(f"{file.name}: there is no column '{gps_name}'", hint="is the header damaged?")
-    table = _on_gps_time(table, table.more[gps_name])
+    table = _on_gps_time(_table(file, head))
     signs = {axis: _sign(table, axis) for axis in ("latitude", "longitude")}
     table.numbers = {_bare(name): values for name, values in table.numbers.items()}
     table.header = [_bare(name) for name in table.header]
-    absent = [name for name in ("co2", "latitude_dms", "longitude_dms", "altitude") if name not in table.numbers]
-    if absent:
-        raise LogError(f"{file.name}: there is no column '{absent[0]}'", hint="is the header damaged?")
-    wrapped = table.numbers["co2"] > _WRAPPED
-    if wrapped.any():
-        table.numbers["co2"] = np.where(wrapped, np.nan, table.numbers["co2"])
-        table.repairs.append(
-            f"{int(wrapped.sum()):,} CO2 values above {_WRAPPED:,.0f} ppm (wrapped negatives) taken as missing"
-        )
+    for name in ("co2", "latitude_dms", "longitude_dms", "altitude"):
+        if name not in table.numbers:
+            raise LogError(f"{file.name}: there is no column '{name}'", hint="is the header damaged?")
+    _drop_wrapped(table)
     stream = stream_of(table, COLUMNS, "greenbox", clock="gps")
     columns, units = dict(stream.columns), dict(stream.units)
     for axis, unit in (("latitude", "degrees_north"), ("longitude", "degrees_east")):
@@ -159,14 +133,40 @@ def read(file: LogFile, head: Head, *, zone: str | None, suite: Suite | None) ->
     return [replace(stream, columns=columns, units=units)]
 
 
-def _header_of(head: Head) -> list[str]:
-    line = head.find("GPS_Date_Time", "RTC_Date_Time") or ""
-    return [cell.strip().strip('"') for cell in line.split(",")]
+def _table(file: LogFile, head: Head) -> Table:
+    """The rows on the payload's own clock, GPS time beside it; with or without a line of column names."""
+    line = head.find(*_CLOCKS)
+    rows = [number for number, text in enumerate(head.lines) if _ROW.match(text)]
+    if line is not None and not rows:
+        raise LogError(f"{file.name}: only column names, no rows")
+    if line is None:
+        has_row_names = head.lines[rows[0]].count(",") == len(NAMES)
+        names = ["", *NAMES] if has_row_names else list(NAMES)
+    else:
+        names = [cell.strip().strip('"') for cell in line.split(",")]
+    return read_table(
+        file,
+        is_header=lambda text: "RTC_Date_Time" in text,
+        header=names if line is None else None,
+        skip=next(number for number, text in enumerate(head.lines) if _is_row(text)) if line is None else 0,
+        time=lambda found: [_named(found, "rtc_date_time_pst")],
+        wanted=lambda found: [name for name in found if _bare(name) in COLUMNS],
+        texts=[name for name in names if _bare(name) in ("latitude_dm", "longitude_dm")],
+        stamps=Stamps(order="mdy", more=(_named(names, _GPS_TIME),)),
+    )
 
 
-def names_of(head: Head, has_header: bool) -> list[str]:
-    """The file's column names."""
-    return _header_of(head) if has_header else list(NAMES)
+def _named(names: Sequence[str], bare: str) -> str:
+    return next((name for name in names if _bare(name) == bare), bare)
+
+
+def _drop_wrapped(table: Table) -> None:
+    wrapped = table.numbers["co2"] > _WRAPPED
+    if wrapped.any():
+        table.numbers["co2"] = np.where(wrapped, np.nan, table.numbers["co2"])
+        table.repairs.append(
+            f"{int(wrapped.sum()):,} CO2 values above {_WRAPPED:,.0f} ppm (wrapped negatives) taken as missing"
+        )
 
 
 def _sign(table: Table, axis: str) -> float:
@@ -175,8 +175,12 @@ def _sign(table: Table, axis: str) -> float:
     return -1.0 if any(text.strip().endswith(("S", "W")) for text in texts) else 1.0
 
 
-def _on_gps_time(table: Table, gps: np.typing.NDArray[np.datetime64]) -> Table:
+def _on_gps_time(table: Table) -> Table:
     """GPS time where there is one; elsewhere the payload's own clock, shifted by the median difference of the two."""
+    column = _named(list(table.more), _GPS_TIME)
+    if column not in table.more:
+        raise LogError(f"{table.file.name}: there is no column '{column}'", hint="is the header damaged?")
+    gps = table.more[column]
     fixed = ~np.isnat(gps)
     if not fixed.any():
         raise LogError(f"{table.file.name}: GPS never had a fix, and the payload's own clock is not to be trusted")

@@ -151,12 +151,12 @@ def _plain_suite(file: LogFile, head: Head, suite: Suite | None) -> Suite:
         return found
     header = [name for name in csv.header_of(head) if name and name.isprintable()]
     if (b"\0" in head.raw[:1000] and not head.raw.startswith((b"\xff\xfe", b"\xfe\xff"))) or len(header) < 2:
-        raise LogError(f"{file.name}: no known instrument and no table", hint="remove it from the list")
+        raise LogError(f"{file.name}: neither a known instrument nor a table", hint="remove it from the list")
     shown = ", ".join(header[:8]) + (", …" if len(header) > 8 else "")
     hint = "describe its columns in a suite and pass --suite"
     if suite is not None:
         hint = f"suite '{suite.name}' is for instrument logs; a table needs one that names its columns (docs/suite.md)"
-    raise LogError(f"{file.name}: no known instrument (columns {shown})", hint=hint)
+    raise LogError(f"{file.name}: unknown instrument (columns {shown})", hint=hint)
 
 
 def _is_sheet(file: LogFile) -> bool:

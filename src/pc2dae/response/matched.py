@@ -16,10 +16,19 @@ _LN10 = float(np.log(10.0))
 
 
 def match_response(values: Values, t90_s: float, target_t90_s: float, *, rate_hz: float = 1.0) -> Array:
-    """What a first-order channel of `t90_s` [s] would have read with the longer `target_t90_s` [s]; (time,), no gaps.
+    """What a first-order channel would have read with a longer response time.
 
     A channel x = a₁x₋₁ + (1 − a₁)u, a = 10^(−1/(t90·rate)), is undone and redone with a₂ in one step:
     y = a₂y₋₁ + (1 − a₂)/(1 − a₁)·(x − a₁x₋₁). For a₂ > a₁ this only ever smooths.
+
+    Args:
+        values: The channel (time,), in any units, without gaps.
+        t90_s: Its response time [s].
+        target_t90_s: The longer response time [s].
+        rate_hz: Samples per second [Hz].
+
+    >>> match_response(np.array([0.0, 1.0, 1.0]), 0.0, 1.0).round(2).tolist()
+    [0.0, 0.9, 0.99]
     """
     x = np.asarray(values, np.float64)
     fast, slow = (_memory(t90, rate_hz) for t90 in (t90_s, target_t90_s))

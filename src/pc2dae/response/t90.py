@@ -93,7 +93,18 @@ def against_faster(
 ) -> ResponseTime:
     """t90 of a channel from a faster one without gaps in the same air; NaN where the two have nothing in common.
 
-    fast_t90_s: of the faster channel [s]; delay_s: behind it, where that is known [s]. Valid for t90 from 1 to 90 s.
+    Args:
+        values: The channel, in its own units.
+        valid: Where the channel was observed.
+        fast: A faster channel in the same air, without gaps, in its own units.
+        fast_t90_s: Response time of the faster channel [s].
+        delay_s: Delay behind the faster channel, if known [s].
+        rate_hz: Samples per second [Hz].
+
+    >>> air = np.random.default_rng(0).lognormal(size=40).repeat(30)
+    >>> fast, slow = (low_pass(air, t90_s=t90) for t90 in (1.0, 12.0))
+    >>> against_faster(slow, np.ones(1200, dtype=bool), fast, fast_t90_s=1.0).t90_s
+    12.0
     """
     target = low_pass(_filled(values, valid), t90_s=fast_t90_s, rate_hz=rate_hz)
     pair = _Pair(target, valid, fast, rate_hz)
@@ -115,7 +126,19 @@ def against_faster(
 
 
 def own_edges(values: Array, valid: Mask, *, sigma: float, rate_hz: float = 1.0) -> ResponseTime:
-    """t90 from a channel's own steepest falls: no first-order sensor falls faster than exp(−t/τ) towards clean air."""
+    """t90 from a channel's own steepest falls: no first-order sensor falls faster than exp(−t/τ) towards clean air.
+
+    Args:
+        values: The channel, in its own units.
+        valid: Where it was observed.
+        sigma: Its noise, in its own units.
+        rate_hz: Samples per second [Hz].
+
+    >>> fall = 1000.0 * 10.0 ** (-np.arange(40) / 8.0)  # a tenth every 8 s
+    >>> record = np.concatenate([np.zeros(40), fall])
+    >>> round(own_edges(record, np.ones(80, dtype=bool), sigma=0.1).t90_s, 2)
+    8.0
+    """
     x = np.where(valid, values, np.nan)
     above = x - np.nanquantile(x, 0.1)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -129,7 +152,16 @@ def own_edges(values: Array, valid: Mask, *, sigma: float, rate_hz: float = 1.0)
 
 
 def low_pass(values: Array, *, t90_s: float, rate_hz: float = 1.0) -> Array:
-    """A first-order sensor's reading of `values`: y(t) = a·y(t−1) + (1 − a)·x(t), a = exp(−ln10 / (t90 · rate))."""
+    """A first-order sensor's reading of `values`: y(t) = a·y(t−1) + (1 − a)·x(t), a = exp(−ln10 / (t90 · rate)).
+
+    Args:
+        values: What the sensor is exposed to, in any units; its first value is taken to have lasted.
+        t90_s: Time to 90 % of a step [s].
+        rate_hz: Samples per second [Hz].
+
+    >>> low_pass(np.array([0.0, 1.0, 1.0]), t90_s=1.0).round(2).tolist()
+    [0.0, 0.9, 0.99]
+    """
     left = np.exp(-_LN10 / (t90_s * rate_hz))
     filtered: Array = lfilter([1 - left], [1, -left], values, zi=np.array([left * values[0]]))[0]
     return filtered

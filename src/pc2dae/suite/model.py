@@ -159,44 +159,42 @@ class Suite(_Part):
         return self.model_copy(update={"family": kept, "sources": sources})
 
     @model_validator(mode="after")
-    def _names_are_one_to_one(self) -> Suite:
-        families = Counter(f.name for f in self.family)
-        counts = Counter(self.names)
-        for what, counter in (("family", families), ("channel", counts)):
-            for name, count in counter.items():
+    def _is_consistent(self) -> Suite:
+        self._check_names()
+        self._check_partners()
+        for name in self.sources:
+            if name not in (known := (*self.names, *ENVIRONMENT, *MOTION)):
+                raise SuiteError(f"sources names '{name}', which is not a channel", hint=nearest(name, known))
+        return self
+
+    def _check_names(self) -> None:
+        for what, names in (("family", [f.name for f in self.family]), ("channel", self.names)):
+            for name, count in Counter(names).items():
                 if count > 1:
                     raise SuiteError(f"{what} name '{name}' is used {count} times", hint="give each its own name")
-        for channel in self.channels:
-            use = reserved_for(channel.name)
-            if use is not None:
+        for name in self.names:
+            if (use := reserved_for(name)) is not None:
                 raise SuiteError(
-                    f"channel name '{channel.name}' is reserved for {use}",
+                    f"channel name '{name}' is reserved for {use}",
                     hint="rename the channel; `column` may stay as it is",
                 )
-            others = [n for n in self.names if n != channel.name]
-            for key, partners in (
-                ("duplicate_of", [channel.duplicate_of]),
-                ("difference_of", channel.difference_of or ()),
-            ):
-                for partner in partners:
-                    if partner is not None and partner not in others:
-                        raise SuiteError(
-                            f"channel '{channel.name}': {key} names '{partner}', which is no other channel",
-                            hint=nearest(partner, others),
-                        )
-        columns = Counter(c.column or c.name for c in self.channels)
-        for column, count in columns.items():
+        for column, count in Counter(c.column or c.name for c in self.channels).items():
             if count > 1:
                 raise SuiteError(
                     f"column '{column}' is claimed by {count} channels", hint="give each channel its own column"
                 )
-        for name in self.sources:
-            if name not in counts and name not in (*ENVIRONMENT, *MOTION):
-                raise SuiteError(
-                    f"sources names '{name}', which is no channel",
-                    hint=nearest(name, [*self.names, *ENVIRONMENT, *MOTION]),
-                )
-        return self
+
+    def _check_partners(self) -> None:
+        for channel in self.channels:
+            others = [name for name in self.names if name != channel.name]
+            named = [("duplicate_of", channel.duplicate_of)] if channel.duplicate_of is not None else []
+            named += [("difference_of", name) for name in channel.difference_of or ()]
+            for key, partner in named:
+                if partner not in others:
+                    raise SuiteError(
+                        f"channel '{channel.name}': {key} names '{partner}', which is not another channel",
+                        hint=nearest(partner, others),
+                    )
 
 
 def _source(name: object, text: object) -> Source:
