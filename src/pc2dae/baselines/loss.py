@@ -82,11 +82,6 @@ def contrast(codes: Tensor, *, temperature: float = 1.0) -> Tensor:
     return -F.log_softmax(scores, dim=1)[:, 0].mean()
 
 
-def draw_crops(name: str) -> Callable[..., Crops]:
-    """How a step's windows are drawn: at random; for CBDAE as many consecutive ones come first."""
-    return with_consecutive if name.startswith("cbdae") else random_crops
-
-
 def with_consecutive(
     records: Sequence[Record], segments: Sequence[Segment], rng: np.random.Generator, *, count: int
 ) -> Crops:

@@ -10,19 +10,14 @@ from typing import Any
 from pc2dae.errors import ModelError, nearest
 from pc2dae.filters import FILTERS
 from pc2dae.registry import SHIPPED
+from pc2dae.training.networks import ABLATIONS, BASELINE_NETWORKS, BASELINES
 
 PARTS = ("simulated", "scarcity", "ablation", "real")
 YARDSTICKS = ("constant", "raw", "clip", "truth")  # in every table, whatever was asked for
 TUNABLE = ("ma5", "savgol", "wavelet", "kalman", "rts", "whittaker", "bayesshrink", "matern", "tv", "hampel", "ona")
-RIVALS = ("lstm-ae", "unet", "transformer", "cbdae", "despawn")
-DRESSES = ("plain", "softplus", "softplus+tv")
 STEPS = 300  # of training, for every network of a full run: with them it takes under 90 minutes on two cores
 ON_REAL = ("lean", "wide")  # networks that are trained on real records, each leaving out the one it is scored on
 AMOUNTS = (0.125, 0.25, 0.5, 1.0, 10.0)  # campaigns of training data
-ABLATIONS = (
-    "lean-no-softplus", "lean-no-smoothing", "lean-no-attention", "lean-no-environment", "lean-no-variation",
-    "lean-as-wide", "wide-as-lean",
-)  # fmt: skip
 CLASSICAL = tuple(name for name in FILTERS if name not in YARDSTICKS)
 
 
@@ -70,11 +65,10 @@ class Plan:
     use_shipped: bool = False  # lean and wide as they ship, rather than trained here
 
 
-_NETWORKS = tuple(f"{rival}{'' if dress == 'plain' else '+' + dress}" for rival in RIVALS for dress in DRESSES)
 GROUPS: dict[str, tuple[str, ...]] = {
     "classical": CLASSICAL,
     "oracle": tuple(f"{name}+oracle" for name in TUNABLE),
-    "neural": _NETWORKS,
+    "neural": BASELINE_NETWORKS,
     "shipped": SHIPPED,
 }
 FULL = Plan(methods=("classical", "oracle", "shipped", "neural"), steps=STEPS)
@@ -95,7 +89,7 @@ def plan_of(base: Plan, *, methods: Iterable[str] = (), parts: Iterable[str] = (
             raise ModelError(f"the benchmark has no part '{part}'", hint=nearest(part, PARTS))
     chosen = replace(base, parts=parts or base.parts, methods=tuple(methods) or base.methods,
                      **{key: value for key, value in sizes.items() if value is not None})  # fmt: skip
-    known = {*GROUPS, *CLASSICAL, *YARDSTICKS, *SHIPPED, *_NETWORKS, *GROUPS["oracle"], *_CLIPPED}
+    known = {*GROUPS, *CLASSICAL, *YARDSTICKS, *SHIPPED, *BASELINE_NETWORKS, *GROUPS["oracle"], *_CLIPPED}
     for name in chosen.methods:
         if name not in known:
             raise ModelError(f"the benchmark has no method '{name}'", hint=nearest(name, known))
@@ -133,8 +127,8 @@ def contenders(plan: Plan) -> list[Contender]:
 
 def scarcity(plan: Plan) -> list[Contender]:
     """Lean and wide with every seed, and the plain rivals with the first, on an eighth of a campaign up to ten."""
-    asked = [name for name in ("lean", "wide", *RIVALS) if name in _names(plan)]
-    seeds = {name: 1 if name in RIVALS else plan.seeds for name in asked}
+    asked = [name for name in ("lean", "wide", *BASELINES) if name in _names(plan)]
+    seeds = {name: 1 if name in BASELINES else plan.seeds for name in asked}
     return [Contender(name, "plain", seed, amount, plan.steps)
             for name in asked for amount in AMOUNTS for seed in range(seeds[name])]  # fmt: skip
 
@@ -146,7 +140,7 @@ def ablation(plan: Plan) -> list[Contender]:
 
 
 def _is_trainable(name: str) -> bool:
-    return name.partition("+")[0] in ("lean", "wide", *RIVALS)
+    return name.partition("+")[0] in ("lean", "wide", *BASELINES)
 
 
 def _names(plan: Plan) -> Iterator[str]:

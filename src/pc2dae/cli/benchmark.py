@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pc2dae.benchmark import Plan, Sheet
 
 
-@app.command()
+@app.command(rich_help_panel="Research")
 def benchmark(
     out: Path = typer.Option(..., "-o", "--out", metavar="DIR", help="Results; the same command goes on where it was."),
     quick: bool = typer.Option(False, "--quick", help="5 flights, shipped weights, short training: under 3 minutes."),
