@@ -119,7 +119,7 @@ def _electrochemical_t90(
 
 
 def _environment_range(flights: Sequence[xr.Dataset]) -> dict[str, float]:
-    out = {}
+    out: dict[str, float] = {}
     for name in ENVIRONMENT[:2]:
         values = np.concatenate([f[name].values for f in flights if name in f] or [np.empty(0)])
         if np.isfinite(values).any():

@@ -7,7 +7,7 @@ import tracemalloc
 import numpy as np
 import xarray as xr
 
-from pc2dae.denoiser import Array
+from pc2dae.arrays import Array
 from pc2dae.edge.adaptive import PIECE, AdaptiveDenoiser
 from pc2dae.suite import Channel, Family, Suite
 

@@ -1,4 +1,4 @@
-"""The five rivals: counts as published, shapes, the bound of their dresses, and the laws of their own terms."""
+"""The five baselines: counts as published, shapes, the bound of their output heads, and their own loss terms."""
 
 from dataclasses import dataclass
 
@@ -49,9 +49,9 @@ def windows(count: int = 4, length: int = 128) -> Windows:
 
 @pytest.mark.parametrize("name", CORES)
 def test_the_published_number_of_parameters(name: str) -> None:
-    for dressed in (name, f"{name}+softplus", f"{name}+softplus+tv"):
-        assert dressed in BASELINE_NETWORKS
-        assert sum(p.numel() for p in build(dressed, SUITE, SCALER).parameters()) == COUNTS[name]
+    for network in (name, f"{name}+softplus", f"{name}+softplus+tv"):
+        assert network in BASELINE_NETWORKS
+        assert sum(p.numel() for p in build(network, SUITE, SCALER).parameters()) == COUNTS[name]
 
 
 @pytest.mark.parametrize("name", BASELINE_NETWORKS)

@@ -23,10 +23,10 @@ CLASSICAL = tuple(name for name in FILTERS if name not in YARDSTICKS)
 
 @dataclass(frozen=True)
 class Contender:
-    """One method as it is run: in which dress, trained with which seed on how much."""
+    """One method as it is run: with which output head, trained with which seed on how much data."""
 
     method: str
-    dress: str = "plain"
+    output_head: str = "plain"
     seed: int = 0
     campaigns: float = 0.0  # of training data; 0 where nothing is learned here
     steps: int = 0  # of training; 0: the network's own
@@ -34,7 +34,7 @@ class Contender:
     @property
     def network(self) -> str:
         """What `pc2dae train --variant` calls it."""
-        return self.method if self.dress == "plain" else f"{self.method}+{self.dress}"
+        return self.method if self.output_head == "plain" else f"{self.method}+{self.output_head}"
 
     @property
     def is_trained(self) -> bool:
@@ -54,7 +54,7 @@ class Contender:
 
 
 @dataclass(frozen=True)
-class Plan:
+class BenchmarkPlan:
     """How large a benchmark is."""
 
     methods: tuple[str, ...]
@@ -71,8 +71,8 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "neural": BASELINE_NETWORKS,
     "shipped": SHIPPED,
 }
-FULL = Plan(methods=("classical", "oracle", "shipped", "neural"), steps=STEPS)
-QUICK = Plan(
+FULL = BenchmarkPlan(methods=("classical", "oracle", "shipped", "neural"), steps=STEPS)
+QUICK = BenchmarkPlan(
     methods=("classical", "ma5+oracle", "rts+oracle", "bayesshrink+oracle", "shipped"),
     parts=("simulated",),
     flights=5,
@@ -82,7 +82,9 @@ QUICK = Plan(
 )
 
 
-def plan_of(base: Plan, *, methods: Iterable[str] = (), parts: Iterable[str] = (), **sizes: Any) -> Plan:
+def plan_of(
+    base: BenchmarkPlan, *, methods: Iterable[str] = (), parts: Iterable[str] = (), **sizes: Any
+) -> BenchmarkPlan:
     """`base` with what was asked for in its place; every name is checked before anything runs."""
     for part in (parts := tuple(parts)):
         if part not in PARTS:
@@ -99,7 +101,7 @@ def plan_of(base: Plan, *, methods: Iterable[str] = (), parts: Iterable[str] = (
 _CLIPPED = tuple(f"{name}+clip" for name in CLASSICAL)
 
 
-def missing(plan: Plan) -> list[str]:
+def missing(plan: BenchmarkPlan) -> list[str]:
     """Shipped models that were asked for and have no weights yet."""
     return [name for name in _names(plan) if name in SHIPPED and not _is_trainable(name) and not is_shipped(name)]
 
@@ -109,23 +111,23 @@ def is_shipped(name: str) -> bool:
     return (files("pc2dae.weights") / f"{name}.onnx").is_file()
 
 
-def contenders(plan: Plan) -> list[Contender]:
+def contenders(plan: BenchmarkPlan) -> list[Contender]:
     """Everyone who flies the held-out flights, yardsticks first; each filter plain and clipped."""
     found = [Contender(name) for name in YARDSTICKS]
     for name in _names(plan):
-        method, _, dress = name.partition("+")
+        method, _, head = name.partition("+")
         if name in CLASSICAL:
             found += [Contender(name), Contender(name, "clip")]
         elif method in FILTERS:
-            found.append(Contender(method, dress))
+            found.append(Contender(method, head))
         elif is_shipped(name) and (plan.use_shipped or not _is_trainable(name)):
             found.append(Contender(name))
         elif _is_trainable(name):
-            found += [Contender(method, dress or "plain", seed, 1.0, plan.steps) for seed in range(plan.seeds)]
+            found += [Contender(method, head or "plain", seed, 1.0, plan.steps) for seed in range(plan.seeds)]
     return list(dict.fromkeys(found))
 
 
-def scarcity(plan: Plan) -> list[Contender]:
+def scarcity(plan: BenchmarkPlan) -> list[Contender]:
     """Lean and wide with every seed, and the plain rivals with the first, on an eighth of a campaign up to ten."""
     asked = [name for name in ("lean", "wide", *BASELINES) if name in _names(plan)]
     seeds = {name: 1 if name in BASELINES else plan.seeds for name in asked}
@@ -133,7 +135,7 @@ def scarcity(plan: Plan) -> list[Contender]:
             for name in asked for amount in AMOUNTS for seed in range(seeds[name])]  # fmt: skip
 
 
-def ablation(plan: Plan) -> list[Contender]:
+def ablation(plan: BenchmarkPlan) -> list[Contender]:
     """Lean with a part taken away; lean and wide with each other's loss weights, softplus and dropout."""
     names = ("lean", "wide", *ABLATIONS)
     return [Contender(name, "plain", seed, 1.0, plan.steps) for name in names for seed in range(plan.seeds)]
@@ -143,7 +145,7 @@ def _is_trainable(name: str) -> bool:
     return name.partition("+")[0] in ("lean", "wide", *BASELINES)
 
 
-def _names(plan: Plan) -> Iterator[str]:
+def _names(plan: BenchmarkPlan) -> Iterator[str]:
     for name in dict.fromkeys(n for asked in plan.methods for n in GROUPS.get(asked, (asked,))):
         if name not in YARDSTICKS:
             yield name

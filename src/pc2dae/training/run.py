@@ -24,7 +24,7 @@ from pc2dae.suite import Suite
 from pc2dae.training.checkpoint import CARD, build_network, save_checkpoint
 from pc2dae.training.export import export_onnx
 from pc2dae.training.finetune import SETTINGS as TUNING
-from pc2dae.training.fit import Look, Settings, fit
+from pc2dae.training.fit import Look, TrainingSettings, fit
 from pc2dae.training.networks import BASELINE_NETWORKS, BUILDERS
 from pc2dae.training.objectives import Loss, Objective, objective_of, physics_loss
 from pc2dae.windows.scaling import Scaler, fit_scaler
@@ -44,14 +44,14 @@ STATE, CONFIG, HISTORY, PLOT = "state.safetensors", "config.json", "history.csv"
 
 
 @dataclass(frozen=True)
-class Plan:
+class TrainingPlan:
     """Everything that decides a run's result, beside the data."""
 
     network: str = "lean"
     objective: str = "paper"
     mass: float = 0.0  # weights of the two terms the paper announces and does not define
     spectral: float = 0.0
-    settings: Settings = field(default_factory=Settings)
+    settings: TrainingSettings = field(default_factory=TrainingSettings)
 
 
 @dataclass(frozen=True)
@@ -64,13 +64,13 @@ class Material:
     scaler: Scaler
 
 
-def settings_for(network: str) -> Settings:
-    """How a network learns unless told otherwise; one in another dress or with a part taken away like the whole."""
+def settings_for(network: str) -> TrainingSettings:
+    """Default settings of a network; variants of output head and ablations use those of the whole network."""
     if network == "adaptive":
         return TUNING
     whole = network.partition("+")[0]
     rate = LEARNING_RATES.get(whole) or LEARNING_RATES.get(whole.partition("-")[0])
-    return Settings() if rate is None else Settings(learning_rate=rate)
+    return TrainingSettings() if rate is None else TrainingSettings(learning_rate=rate)
 
 
 def material_of(records: Sequence[Record], suite: Suite, *, seed: int) -> Material:
@@ -89,7 +89,7 @@ def material_of(records: Sequence[Record], suite: Suite, *, seed: int) -> Materi
 def train(
     records: Sequence[Record],
     suite: Suite,
-    plan: Plan,
+    plan: TrainingPlan,
     *,
     folder: Path,
     report: Callable[[Look], None] | None = None,
@@ -126,7 +126,7 @@ def train(
     return card
 
 
-def loss_of(plan: Plan, suite: Suite) -> Loss:
+def loss_of(plan: TrainingPlan, suite: Suite) -> Loss:
     """What the planned network is trained with."""
     families = [len(family.channel) for family in suite.family]
     if plan.network in BASELINE_NETWORKS:
@@ -151,7 +151,7 @@ def learn(
     material: Material,
     objective: Objective,
     loss: Loss,
-    settings: Settings,
+    settings: TrainingSettings,
     *,
     crops: Callable[..., Crops] = random_crops,
     state: Path | None = None,
@@ -170,7 +170,7 @@ def learn(
     )
 
 
-def make_card(plan: Plan, suite: Suite, material: Material, data: str, looks: Sequence[Look]) -> Card:
+def make_card(plan: TrainingPlan, suite: Suite, material: Material, data: str, looks: Sequence[Look]) -> Card:
     """What a model is and what it was made from."""
     best = min(looks, key=lambda look: look.held_out)
     return {
