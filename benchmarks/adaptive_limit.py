@@ -25,11 +25,11 @@ from torch import Tensor, nn
 from pc2dae.model.adaptive import Adaptive, Step
 from pc2dae.noise import noise_level
 from pc2dae.training.adaptive import pretrained
-from pc2dae.training.fit import Look, Settings, fit
+from pc2dae.training.fit import Look, TrainingSettings, fit
 from pc2dae.training.pretrain import Scenes, draw_scenes, scene_loss
 
 WIDTHS = (48, 64, 96, 128, 192)
-SETTINGS = Settings(steps=900, learning_rate=1e-3, warmup=100, every=100, patience=1000)
+SETTINGS = TrainingSettings(steps=900, learning_rate=1e-3, warmup=100, every=100, patience=1000)
 
 
 class Limit(nn.Module):

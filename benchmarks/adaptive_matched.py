@@ -20,7 +20,7 @@ from adaptive_limit import score
 import pc2dae
 from pc2dae.noise import noise_level
 from pc2dae.training.adaptive import pretrained
-from pc2dae.training.fit import Settings, fit
+from pc2dae.training.fit import TrainingSettings, fit
 from pc2dae.training.pretrain import LENGTH, Scenes, scene_loss
 
 ROWS = 48
@@ -81,7 +81,7 @@ def main() -> None:
     }
     before = {name: score(network, scenes)[0] for name, scenes in asked.items()}
     fit(network, draw=draw, loss=scene_loss, held_out=[draw(np.random.default_rng([1, k])) for k in range(4)],
-        settings=Settings(steps=steps, learning_rate=1e-3, warmup=20, every=50))  # fmt: skip
+        settings=TrainingSettings(steps=steps, learning_rate=1e-3, warmup=20, every=50))  # fmt: skip
     print(f"{'':12}{'as shipped':>16}{'tuned':>16}")
     for name, scenes in asked.items():
         after = score(network, scenes)[0]

@@ -14,14 +14,13 @@ from dataclasses import replace
 
 import torch
 
-from pc2dae.baselines import draw_crops
 from pc2dae.benchmark.cases import FAMILIES, as_prepared
 from pc2dae.flight.schema import suite_of
 from pc2dae.simulate import fly_plan, plan_campaign
 from pc2dae.training.checkpoint import build_network
-from pc2dae.training.fit import Settings
+from pc2dae.training.fit import TrainingSettings
 from pc2dae.training.objectives import objective_of
-from pc2dae.training.run import LEARNING_RATES, Plan, learn, loss_of, material_of
+from pc2dae.training.run import LEARNING_RATES, TrainingPlan, crops_for, learn, loss_of, material_of
 from pc2dae.windows.slicing import record_of
 
 DEVELOPMENT = 1001  # below 1100: never among the held-out flights
@@ -39,14 +38,16 @@ def main() -> None:
     for asked in options.networks:
         name, _, rates = asked.partition(":")
         for rate in map(float, rates.split(",")):
-            settings = replace(Settings(), steps=options.steps, learning_rate=rate, warmup=min(50, options.steps // 6))
+            settings = replace(
+                TrainingSettings(), steps=options.steps, learning_rate=rate, warmup=min(50, options.steps // 6)
+            )
             material = material_of(records, suite, seed=0)
             torch.manual_seed(0)
             network = build_network(name, suite, material.scaler)
             objective = objective_of("paper", material.scaler, records)
-            loss = loss_of(Plan(network=name, settings=settings), suite)
+            loss = loss_of(TrainingPlan(network=name, settings=settings), suite)
             begun = time.process_time()
-            looks = learn(network, material, objective, loss, settings, crops=draw_crops(name))
+            looks = learn(network, material, objective, loss, settings, crops=crops_for(name))
             best = min(looks, key=lambda look: look.held_out)
             spent = time.process_time() - begun
             print(f"{name:12} {rate:7.0e}  held-out loss {best.held_out:.4f} at step {best.step:4d}  {spent:5.1f} s")

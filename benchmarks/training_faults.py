@@ -19,14 +19,14 @@ from pathlib import Path
 
 import torch
 
-from pc2dae.training.fit import Settings
-from pc2dae.training.run import Plan, train
+from pc2dae.training.fit import TrainingSettings
+from pc2dae.training.run import TrainingPlan, train
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "training"))
 from conftest import SUITE, small_record
 from test_run import contents
 
-PLAN = Plan(settings=Settings(steps=40, every=5, batch=4, warmup=5))
+PLAN = TrainingPlan(settings=TrainingSettings(steps=40, every=5, batch=4, warmup=5))
 
 
 def started(folder: Path) -> int:

@@ -9,6 +9,7 @@ from difflib import get_close_matches
 _EXTRAS = {
     "torch": "train", "safetensors": "train", "onnx": "train", "onnxscript": "train",
     "paho": "stream", "fastapi": "serve", "starlette": "serve", "uvicorn": "serve", "python_multipart": "serve",
+    "platformdirs": "serve", "tomli_w": "serve",
     "dask": "cluster", "distributed": "cluster", "zarr": "cluster",
 }  # fmt: skip
 _LONGEST = 300  # characters of an unexpected error's text

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from pc2dae.qc import Verdict
-    from pc2dae.training.fit import Look, Settings
+    from pc2dae.training.fit import Look, TrainingSettings
 
 Paths = Iterable[str | PathLike[str]]
 PROFILES = ("flight", "live")  # noise level of the whole flight, or as a stream knows it
@@ -244,7 +244,7 @@ def fit(
     seed: int = 0,
     mass: float = 0.0,
     spectral: float = 0.0,
-    settings: Settings | None = None,
+    settings: TrainingSettings | None = None,
     report: Callable[[Look], None] | None = None,
 ) -> Denoiser:
     """Train a network on flights (needs pc2dae[train]) and return it; with `out`, the run's folder is kept there.
@@ -254,7 +254,7 @@ def fit(
     from the shipped weights and is tuned to the flights by recorruption; they are kept unless the gain is clear.
     """
     from pc2dae.training.finetune import finetune
-    from pc2dae.training.run import Plan, settings_for, train
+    from pc2dae.training.run import TrainingPlan, settings_for, train
     from pc2dae.windows.slicing import record_of
 
     if truths is not None and len(truths) != len(flights):
@@ -264,7 +264,7 @@ def fit(
     known: Sequence[xr.Dataset | None] = truths if truths is not None else [None] * len(ready)
     records = [record_of(flight, suite, truth=truth) for flight, truth in zip(ready, known, strict=True)]
     pace = replace(settings or settings_for(variant), seed=seed)
-    plan = Plan(network=variant, objective=objective, mass=mass, spectral=spectral, settings=pace)
+    plan = TrainingPlan(network=variant, objective=objective, mass=mass, spectral=spectral, settings=pace)
     with tempfile.TemporaryDirectory() as elsewhere:
         folder = Path(out) if out is not None else Path(elsewhere) / variant
         if variant == "adaptive":

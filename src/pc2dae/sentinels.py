@@ -8,14 +8,11 @@ has other values near it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pc2dae.arrays import Array, Mask
-
-Values = NDArray[np.floating[Any]]
+from pc2dae.arrays import Array, Floats, Mask
 
 HUGE = 1e20  # no unit of this field reaches it; the fill values of netCDF (9.97e36) and GRIB (1e20) do
 LISTED = (
@@ -58,7 +55,7 @@ class Extent:
         shape = (channels,)
         return cls(np.full(shape, np.inf), np.full(shape, -np.inf), np.zeros(shape, np.int64), np.ones(shape, bool))
 
-    def extended(self, values: Values, ordinary: Mask) -> Extent:
+    def extended(self, values: Floats, ordinary: Mask) -> Extent:
         """With one more value of each channel, where `ordinary`."""
         return Extent(
             np.where(ordinary, np.minimum(self.low, values), self.low),
@@ -68,7 +65,7 @@ class Extent:
         )
 
 
-def find_sentinels(values: Values, usable: Mask | None = None) -> Mask:
+def find_sentinels(values: Floats, usable: Mask | None = None) -> Mask:
     """Which values of one whole channel, (time,), are sentinels; only `usable` ones tell what is ordinary.
 
     >>> find_sentinels(np.array([401.0, -9999.0, 402.0, 65535.0, 1e38]))
@@ -84,7 +81,7 @@ def find_sentinels(values: Values, usable: Mask | None = None) -> Mask:
     return np.asarray(wrapped | is_listed(x, _extent(x[ordinary & ~wrapped])))
 
 
-def is_listed(values: Values, others: Extent) -> Mask:
+def is_listed(values: Floats, others: Extent) -> Mask:
     """Huge values, and listed ones that stand apart from the `others` of their channel."""
     finite = np.isfinite(values)
     x = np.where(finite, values, 0.0)
@@ -96,13 +93,13 @@ def is_listed(values: Values, others: Extent) -> Mask:
     return np.asarray(finite & ((np.abs(x) >= HUGE) | np.isin(x, _LISTED) & apart))
 
 
-def is_wrapped(values: Values, others: Extent) -> Mask:
+def is_wrapped(values: Floats, others: Extent) -> Mask:
     """Integers just below 2¹⁶ in a channel of small integers that never went below zero."""
     unsigned = others.is_whole & (others.low >= 0) & (others.count >= _ENOUGH)
     return np.asarray(_looks_wrapped(values) & unsigned & (values >= _WRAPPED_TIMES * others.high))
 
 
-def describe(values: Values) -> list[str]:
+def describe(values: Floats) -> list[str]:
     """What was found, in words: "12 samples of -9999 taken as missing (sentinel)"."""
     x = np.asarray(values, np.float64)
     wrapped = _looks_wrapped(x) & ~np.isin(x, _LISTED)
@@ -116,7 +113,7 @@ def _counted(values: Array) -> str:
     return f"{len(values):,} sample{'' if len(values) == 1 else 's'} of {numbers}"
 
 
-def _looks_wrapped(values: Values) -> Mask:
+def _looks_wrapped(values: Floats) -> Mask:
     return np.asarray((values >= _WRAPPED[0]) & (values <= _WRAPPED[1]) & (values == np.round(values)))
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import xarray as xr
 
-from pc2dae.archive.sources import Source, digest, find_sources, open_source, stamp
+from pc2dae.archive.sources import FlightSource, digest, find_sources, open_source, stamp
 from pc2dae.archive.zarr import make_store, write_group
 from pc2dae.errors import FlightError, Pc2daeError
 from pc2dae.flight import write_flight
@@ -19,7 +19,7 @@ BME280 = "timestamp,bme280_temperature_c,bme280_humidity_pct,bme280_pressure_hpa
 KOLIBRI = Path(__file__).parents[2] / "examples" / "kolibri.toml"
 
 
-def names(found: list[Source]) -> list[str]:
+def names(found: list[FlightSource]) -> list[str]:
     return [source.name for source in found]
 
 
@@ -89,7 +89,7 @@ def test_a_touched_file_has_another_stamp_and_the_same_hash(tmp_path: Path) -> N
     (tmp_path / "f").mkdir()
     log = tmp_path / "f" / "bme280.csv"
     log.write_text(BME280)
-    source = Source("f", tmp_path / "f")
+    source = FlightSource("f", tmp_path / "f")
     before = stamp(source), digest(source.place)
     os.utime(log, ns=(1, 1))
     assert stamp(source) != before[0]

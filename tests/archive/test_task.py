@@ -13,7 +13,7 @@ import xarray as xr
 
 from pc2dae.archive import task
 from pc2dae.archive.layout import Archive
-from pc2dae.archive.sources import Source, digest, find_sources
+from pc2dae.archive.sources import FlightSource, digest, find_sources
 from pc2dae.archive.task import denoise_one, denoise_within, is_done, order_of
 from pc2dae.flight import read_flight, write_flight
 from pc2dae.pipeline import denoise
@@ -28,14 +28,14 @@ def archive(tmp_path: Path, request: pytest.FixtureRequest) -> Archive:
 
 
 @pytest.fixture
-def source(tree: Path) -> Source:
+def source(tree: Path) -> FlightSource:
     return find_sources(tree)[0]
 
 
 SAVGOL = order_of("savgol")
 
 
-def test_a_flight_is_what_denoise_gives(archive: Archive, source: Source) -> None:
+def test_a_flight_is_what_denoise_gives(archive: Archive, source: FlightSource) -> None:
     record = denoise_one(source, SAVGOL, archive)
     assert (record["status"], record["rows"], record["families"]) == ("done", 240, "gas,carbon")
     assert record["start"] == "2025-10-05T12:00:00.000Z"
@@ -50,7 +50,7 @@ def test_a_flight_is_what_denoise_gives(archive: Archive, source: Source) -> Non
     assert made.attrs["pc2dae_source_sha256"] == digest(source.path)
 
 
-def test_what_is_done_stays_until_something_changes(archive: Archive, source: Source, flight: xr.Dataset) -> None:
+def test_what_is_done_stays_until_something_changes(archive: Archive, source: FlightSource, flight: xr.Dataset) -> None:
     assert not is_done(source, SAVGOL, archive)
     first = denoise_one(source, SAVGOL, archive)
     assert is_done(source, SAVGOL, archive)
@@ -70,7 +70,7 @@ def test_what_is_done_stays_until_something_changes(archive: Archive, source: So
     assert again["start"] == "2025-10-05T13:00:00.000Z"
 
 
-def test_a_flight_whose_worker_died_after_its_marker_is_left_alone(archive: Archive, source: Source) -> None:
+def test_a_flight_whose_worker_died_after_its_marker_is_left_alone(archive: Archive, source: FlightSource) -> None:
     first = denoise_one(source, SAVGOL, archive)
     places = (archive.output(source.name), archive.marker(source.name))
     before = [(p.stat().st_ino, p.stat().st_mtime_ns) for p in places]
@@ -78,7 +78,7 @@ def test_a_flight_whose_worker_died_after_its_marker_is_left_alone(archive: Arch
     assert [(p.stat().st_ino, p.stat().st_mtime_ns) for p in places] == before
 
 
-def test_a_lost_output_is_made_again(archive: Archive, source: Source) -> None:
+def test_a_lost_output_is_made_again(archive: Archive, source: FlightSource) -> None:
     denoise_one(source, SAVGOL, archive)
     archive.remove(source.name)
     assert not is_done(source, SAVGOL, archive)
@@ -86,7 +86,7 @@ def test_a_lost_output_is_made_again(archive: Archive, source: Source) -> None:
     assert is_done(source, SAVGOL, archive)
 
 
-def test_a_failure_is_one_line_and_leaves_no_old_answer(archive: Archive, source: Source) -> None:
+def test_a_failure_is_one_line_and_leaves_no_old_answer(archive: Archive, source: FlightSource) -> None:
     denoise_one(source, SAVGOL, archive)
     source.path.write_bytes(b"torn")
     record = denoise_one(source, SAVGOL, archive)
@@ -97,7 +97,7 @@ def test_a_failure_is_one_line_and_leaves_no_old_answer(archive: Archive, source
     assert archive.record(source.name) == record
 
 
-def test_a_worker_with_other_weights_refuses(archive: Archive, source: Source) -> None:
+def test_a_worker_with_other_weights_refuses(archive: Archive, source: FlightSource) -> None:
     record = denoise_one(source, replace(order_of("adaptive"), model_sha256="0" * 64), archive)
     assert "another 'adaptive' than the client" in record["error"]
 
@@ -113,7 +113,7 @@ def test_a_folder_of_logs(tmp_path: Path) -> None:
     assert record["smoothness_gas"] > 0
 
 
-def test_a_flight_that_never_ends_stops_its_worker_once(tmp_path: Path, source: Source) -> None:
+def test_a_flight_that_never_ends_stops_its_worker_once(tmp_path: Path, source: FlightSource) -> None:
     """As a worker of its own: code in C that holds the interpreter is ended, and the next worker says why."""
     archive = Archive(tmp_path / "clean")
     archive.prepare()

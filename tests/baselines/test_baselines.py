@@ -1,4 +1,4 @@
-"""The five rivals: counts as published, shapes, the bound of their dresses, and the laws of their own terms."""
+"""The five baselines: counts as published, shapes, the bound of their output heads, and their own loss terms."""
 
 from dataclasses import dataclass
 
@@ -7,12 +7,14 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from pc2dae.baselines import BASELINES, baseline_loss, build, draw_crops  # noqa: E402
+from pc2dae.baselines import baseline_loss, build  # noqa: E402
 from pc2dae.baselines.convolutional import DeSpaWN  # noqa: E402
 from pc2dae.baselines.loss import contrast, with_consecutive  # noqa: E402
 from pc2dae.baselines.output_head import CORES  # noqa: E402
 from pc2dae.baselines.transformer import positions  # noqa: E402
 from pc2dae.suite import load_suite  # noqa: E402
+from pc2dae.training.networks import BASELINE_NETWORKS  # noqa: E402
+from pc2dae.training.run import crops_for  # noqa: E402
 from pc2dae.windows.scaling import Scaler  # noqa: E402
 from pc2dae.windows.slicing import Record, Segment, random_crops  # noqa: E402
 
@@ -47,12 +49,12 @@ def windows(count: int = 4, length: int = 128) -> Windows:
 
 @pytest.mark.parametrize("name", CORES)
 def test_the_published_number_of_parameters(name: str) -> None:
-    for dressed in (name, f"{name}+softplus", f"{name}+softplus+tv"):
-        assert dressed in BASELINES
-        assert sum(p.numel() for p in build(dressed, SUITE, SCALER).parameters()) == COUNTS[name]
+    for network in (name, f"{name}+softplus", f"{name}+softplus+tv"):
+        assert network in BASELINE_NETWORKS
+        assert sum(p.numel() for p in build(network, SUITE, SCALER).parameters()) == COUNTS[name]
 
 
-@pytest.mark.parametrize("name", BASELINES)
+@pytest.mark.parametrize("name", BASELINE_NETWORKS)
 def test_shape_finiteness_and_the_bound_of_the_dress(name: str) -> None:
     network = build(name, SUITE, SCALER).eval()
     batch = windows()
@@ -165,5 +167,5 @@ def test_cbdae_draws_consecutive_windows_first() -> None:
     crops = with_consecutive([record], [Segment(0, 0, size)], np.random.default_rng(0), count=count)
     assert len(crops.values) == 2 * count
     assert np.diff(crops.values[:count, 0, 64]).tolist() == [1.0] * (count - 1)
-    assert draw_crops("cbdae+softplus") is with_consecutive
-    assert draw_crops("unet") is random_crops
+    assert crops_for("cbdae+softplus") is with_consecutive
+    assert crops_for("unet") is random_crops

@@ -4,9 +4,6 @@ import pytest
 
 from pc2dae.benchmark import FULL, QUICK, plan_of
 from pc2dae.benchmark.plan import (
-    ABLATIONS,
-    DRESSES,
-    RIVALS,
     YARDSTICKS,
     Contender,
     ablation,
@@ -17,6 +14,7 @@ from pc2dae.benchmark.plan import (
 )
 from pc2dae.errors import ModelError
 from pc2dae.registry import SHIPPED
+from pc2dae.training.networks import ABLATIONS, BASELINES
 
 
 def test_the_yardsticks_come_first_whatever_was_asked_for():
@@ -82,8 +80,8 @@ def test_a_misspelt_name_is_refused_with_the_right_one(options, hint):
 def test_names_are_those_the_trained_rooms_know():
     torch = pytest.importorskip("torch")
     assert torch
-    from pc2dae.baselines import BASELINES
+    from pc2dae.baselines.output_head import CORES
     from pc2dae.model.ablation import VARIANTS
 
-    assert {f"{r}{'' if d == 'plain' else '+' + d}" for r in RIVALS for d in DRESSES} == set(BASELINES)
+    assert set(BASELINES) == set(CORES)
     assert set(ABLATIONS) == set(VARIANTS)

@@ -4,37 +4,37 @@ import json
 
 import pandas as pd
 
-from pc2dae.benchmark import all_sheets
-from pc2dae.benchmark.further import ablation_sheet, scarcity_sheet
+from pc2dae.benchmark import all_tables
 from pc2dae.benchmark.signals import write_signals
+from pc2dae.benchmark.study_tables import ablation_table, scarcity_table
 from pc2dae.benchmark.tables import BLIND, COMPARED
 from pc2dae.benchmark.write import write_tables
 
 
 def test_every_table_has_the_yardsticks(results):
-    sheets = all_sheets(results[1])
-    assert [s.title.split(".")[0] for s in sheets] == [
+    tables = all_tables(results[1])
+    assert [s.title.split(".")[0] for s in tables] == [
         *(f"Table {n}" for n in ("1", "2a", "2b", "2c", "3a", "3b", "4a", "4b", "4c"))
     ]
-    for sheet in sheets:
-        assert [row[0].text for row in sheet.rows[:4]] == ["constant", "raw", "clip", "truth"], sheet.title
-        assert all(len(row) == len(sheet.columns) for row in sheet.rows)
+    for table in tables:
+        assert [row[0].text for row in table.rows[:4]] == ["constant", "raw", "clip", "truth"], table.title
+        assert all(len(row) == len(table.columns) for row in table.rows)
 
 
 def test_the_published_injection_figures_stand_beside_ours(results):
-    (sheet,) = [s for s in all_sheets(results[1]) if s.title.startswith("Table 3a")]
-    row = next(r for r in sheet.rows if r[0].value == "ma5")
-    assert sheet.columns[2] == sheet.columns[4] == "paper"
+    (table,) = [s for s in all_tables(results[1]) if s.title.startswith("Table 3a")]
+    row = next(r for r in table.rows if r[0].value == "ma5")
+    assert table.columns[2] == table.columns[4] == "paper"
     assert (row[2].value, row[4].value, row[6].value) == (-7.9, 4.6, 38.2)
 
 
 def test_one_flight_makes_nothing_bold(results):
-    assert not any(cell.is_bold for sheet in all_sheets(results[1]) for row in sheet.rows for cell in row)
+    assert not any(cell.is_bold for table in all_tables(results[1]) for row in table.rows for cell in row)
 
 
 def test_tables_are_written_as_markdown_and_json(results, plan):
     out, table = results
-    write_tables(all_sheets(table), out, plan, table)
+    write_tables(all_tables(table), out, plan, table)
     assert (out / "tables.md").read_text().startswith("# Benchmark\n")
     written = json.loads((out / "tables.json").read_text())
     assert written["facts"]["plan"]["flights"] == 1
@@ -61,8 +61,8 @@ def made(method, values, *, campaigns=1.0):
 
 
 def test_scarcity_has_one_column_per_amount():
-    sheet = scarcity_sheet(pd.concat([made("lean", [1.0, 3.0], campaigns=a) for a in (0.125, 10.0)]))
-    assert [c.text for c in sheet.rows[0]] == ["PC²DAE-Lean", "MAE less, %", "2.0", "", "", "", "2.0"]
+    table = scarcity_table(pd.concat([made("lean", [1.0, 3.0], campaigns=a) for a in (0.125, 10.0)]))
+    assert [c.text for c in table.rows[0]] == ["PC²DAE-Lean", "MAE less, %", "2.0", "", "", "", "2.0"]
 
 
 def test_ablation_compares_each_network_with_its_own_base():
@@ -70,11 +70,11 @@ def test_ablation_compares_each_network_with_its_own_base():
         "lean": [1.0, 2.0, 3.0, 4.0, 5.0], "wide": [9.0] * 5,
         "lean-no-attention": [2.0, 3.0, 4.0, 5.0, 6.0], "wide-as-lean": [8.0] * 5,
     }.items()])  # fmt: skip
-    sheet = ablation_sheet(rows)
-    last = {row[0].text: row[-2] for row in sheet.rows}
+    table = ablation_table(rows)
+    last = {row[0].text: row[-2] for row in table.rows}
     assert last["lean"].text == last["wide"].text == ""
     assert (last["lean-no-attention"].value, last["wide-as-lean"].value) == (1.0, -1.0)
     assert last["lean-no-attention"].is_bold
     assert last["wide-as-lean"].is_loss
     assert not last["wide-as-lean"].is_bold  # bold is for the better
-    assert "Training seeds of each: 1." in sheet.note
+    assert "Training seeds of each: 1." in table.note

@@ -183,9 +183,9 @@ def test_a_target_that_cannot_be_is_refused_before_the_input_is_opened(table, ta
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("train absent.csv -o m --variant leen", r"there is no network 'leen'; did you mean 'lean'\?"),
-        ("train absent.csv -o m --variant adaptiv", r"there is no network 'adaptiv'; did you mean 'adaptive'\?"),
-        ("train absent.csv -o m --objective blind", r"there is no objective 'blind'; did you mean 'blindspot'\?"),
+        ("train absent.csv -o m --variant leen", r"unknown network 'leen'; did you mean 'lean'\?"),
+        ("train absent.csv -o m --variant adaptiv", r"unknown network 'adaptiv'; did you mean 'adaptive'\?"),
+        ("train absent.csv -o m --objective blind", r"unknown objective 'blind'; did you mean 'blindspot'\?"),
         ("denoise absent.csv -o c.nc --suite own.toml --keep gaz", r"no family 'gaz'; did you mean 'gas'\?"),
         ("denoise absent.csv -o c.nc --suite own.toml --exclude gaz", r"no family 'gaz'; did you mean 'gas'\?"),
     ],

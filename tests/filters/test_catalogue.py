@@ -93,10 +93,10 @@ def test_clip_bounds_the_value_and_keeps_the_unbounded() -> None:
     estimate = run(FILTERS["clip"], values, np.ones((2, 2), bool))
     assert estimate.value.tolist() == [[300, 310], [305, 300]]
     assert estimate.unbounded.tolist() == values.tolist()
-    dressed = clipped(FILTERS["ma5"])
-    assert dressed.name == "ma5+clip"
-    assert dressed.latency_s == 2.0
-    assert run(dressed, values, np.ones((2, 2), bool)).value.tolist() == [[300, 300], [300, 300]]
+    bounded = clipped(FILTERS["ma5"])
+    assert bounded.name == "ma5+clip"
+    assert bounded.latency_s == 2.0
+    assert run(bounded, values, np.ones((2, 2), bool)).value.tolist() == [[300, 300], [300, 300]]
 
 
 def test_the_oracle_is_at_least_as_good_as_the_fixed_width_in_every_channel() -> None:

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from real_checks import AGREEMENT, ROUNDING, denoised_names, scale
 
 import pc2dae
-from pc2dae.archive.layout import Archive, Record
-from pc2dae.archive.sources import Source
+from pc2dae.archive.layout import Archive, FlightRecord
+from pc2dae.archive.sources import FlightSource
 from pc2dae.archive.task import denoise_one, order_of
 from pc2dae.edge.messages import Sample
 from pc2dae.edge.stream import StreamingDenoiser
@@ -101,12 +101,14 @@ def written_rows(clean: xr.Dataset, folder: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(line for line in handle if not line.startswith("#")))
 
 
-def archived(path: Path, folder: Path, *, suite: Suite | None, zone: str | None, model: str) -> tuple[Archive, Record]:
+def archived(
+    path: Path, folder: Path, *, suite: Suite | None, zone: str | None, model: str
+) -> tuple[Archive, FlightRecord]:
     """The record in an archive of its own, made in this process."""
     archive = Archive(folder / "archive")
     archive.prepare()
     order = order_of(model, suite=suite, zone=zone)
-    return archive, denoise_one(Source(path.name.partition(".")[0], path), order, archive)
+    return archive, denoise_one(FlightSource(path.name.partition(".")[0], path), order, archive)
 
 
 def uploaded(path: Path, folder: Path, *, suite: Path | None, zone: str | None, model: str) -> dict[str, Any]:

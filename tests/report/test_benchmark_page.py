@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from pc2dae.benchmark.sheet import Cell, Sheet
+from pc2dae.benchmark.result_table import Cell, ResultTable
 from pc2dae.errors import FlightError
 from pc2dae.report import is_benchmark, report_benchmark
 from pc2dae.report.benchmark_figures import forest, radar, scarcity, signals
@@ -53,7 +53,7 @@ def test_the_page_of_a_folder(tmp_path: Path) -> None:
 
 def test_a_lead_is_bold_and_yardsticks_stand_back() -> None:
     lean = [Cell("PC²DAE-Lean"), Cell(1.0, is_bold=True), Cell(9.2)]
-    sheet = Sheet("Table 9. Try", ["method", "SNR, dB", "paper"], [[Cell("raw"), Cell(0.0), Cell()], lean])
+    sheet = ResultTable("Table 9. Try", ["method", "SNR, dB", "paper"], [[Cell("raw"), Cell(0.0), Cell()], lean])
     table = table_of(sheet)
     assert [row.kind for row in table.rows] == ["rule", "ours"]
     assert table.rows[1].best == {1}

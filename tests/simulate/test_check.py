@@ -1,13 +1,13 @@
 import numpy as np
 import pytest
 
-from pc2dae.simulate import Line, compare, fly_plan, plan_campaign, true_grid
+from pc2dae.simulate import Check, compare, fly_plan, plan_campaign, true_grid
 
 
 def test_a_line_holds_within_its_limits() -> None:
-    assert Line("speed", "1.78", 1.7, 1.6, 1.96).holds
-    assert not Line("speed", "1.78", 2.1, 1.6, 1.96).holds
-    assert not Line("speed", "1.78", float("nan"), 1.6, 1.96).holds
+    assert Check("speed", "1.78", 1.7, 1.6, 1.96).holds
+    assert not Check("speed", "1.78", 2.1, 1.6, 1.96).holds
+    assert not Check("speed", "1.78", float("nan"), 1.6, 1.96).holds
 
 
 @pytest.mark.slow

@@ -70,5 +70,5 @@ def test_a_folder_without_a_model_says_so(tmp_path):
 
 
 def test_an_unknown_network_is_named(suite):
-    with pytest.raises(ModelError, match="no network 'leam'; did you mean 'lean'"):
+    with pytest.raises(ModelError, match="unknown network 'leam'; did you mean 'lean'"):
         build_network("leam", suite, None)

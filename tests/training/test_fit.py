@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from pc2dae.errors import ModelError
-from pc2dae.training.fit import Settings, fit, learning_rate
+from pc2dae.training.fit import TrainingSettings, fit, learning_rate
 from pc2dae.training.objectives import Batch
 
 
@@ -36,7 +36,7 @@ def loss(net, batch, step):
 
 
 HELD_OUT = [draw(np.random.default_rng(99))]
-SETTINGS = Settings(steps=60, every=10, warmup=5, learning_rate=2e-2, patience=99, seed=3)
+SETTINGS = TrainingSettings(steps=60, every=10, warmup=5, learning_rate=2e-2, patience=99, seed=3)
 
 
 def run(state=None, stop_at=None, settings=SETTINGS):
@@ -60,7 +60,10 @@ def test_it_learns_and_reports_every_term():
 
 def test_the_same_seed_gives_the_same_bytes_and_another_does_not():
     assert run() == run()
-    assert run()[1] != run(settings=Settings(steps=60, every=10, warmup=5, learning_rate=2e-2, patience=99, seed=4))[1]
+    assert (
+        run()[1]
+        != run(settings=TrainingSettings(steps=60, every=10, warmup=5, learning_rate=2e-2, patience=99, seed=4))[1]
+    )
 
 
 def test_an_interrupted_run_ends_in_the_same_bytes(tmp_path):
@@ -84,7 +87,7 @@ def test_the_best_weights_are_left_in_the_network():
         terms = loss(net, batch, step)
         return {name: -value for name, value in terms.items()} if net.training and step >= 20 else terms
 
-    settings = Settings(steps=40, every=5, warmup=1, learning_rate=0.02, patience=99)
+    settings = TrainingSettings(steps=40, every=5, warmup=1, learning_rate=0.02, patience=99)
     looks = fit(net, draw=draw, loss=turning, held_out=HELD_OUT, settings=settings)
     with torch.no_grad():
         now = sum(float(v) for v in loss(net, HELD_OUT[0], 0).values())
@@ -93,7 +96,7 @@ def test_the_best_weights_are_left_in_the_network():
 
 
 def test_it_stops_when_nothing_gets_better():
-    frozen = Settings(steps=200, every=5, warmup=1, learning_rate=0.0, patience=3)
+    frozen = TrainingSettings(steps=200, every=5, warmup=1, learning_rate=0.0, patience=3)
     looks = fit(network(), draw=draw, loss=loss, held_out=HELD_OUT, settings=frozen)
     assert len(looks) == 4
 
@@ -104,7 +107,7 @@ def test_a_loss_that_is_not_finite_is_never_the_best():
         return {"mae": (net(batch.values) - batch.target).abs().mean() + bad}
 
     net = network()
-    looks = fit(net, draw=draw, loss=broken, held_out=HELD_OUT, settings=Settings(steps=40, every=10, warmup=1))
+    looks = fit(net, draw=draw, loss=broken, held_out=HELD_OUT, settings=TrainingSettings(steps=40, every=10, warmup=1))
     assert math.isnan(looks[-1].held_out)
     assert all(torch.isfinite(p).all() for p in net.parameters())
 
@@ -114,11 +117,11 @@ def test_a_run_that_never_was_finite_says_so():
         return {"mae": net(batch.values).mean() * math.inf}
 
     with pytest.raises(ModelError, match="diverged"):
-        fit(network(), draw=draw, loss=broken, held_out=HELD_OUT, settings=Settings(steps=10, every=5))
+        fit(network(), draw=draw, loss=broken, held_out=HELD_OUT, settings=TrainingSettings(steps=10, every=5))
 
 
 def test_the_learning_rate_rises_then_falls_to_zero():
-    settings = Settings(steps=100, warmup=10, learning_rate=1.0)
+    settings = TrainingSettings(steps=100, warmup=10, learning_rate=1.0)
     assert learning_rate(0, settings) == pytest.approx(0.1)
     assert learning_rate(9, settings) == pytest.approx(1.0)
     assert learning_rate(55, settings) == pytest.approx(0.5)

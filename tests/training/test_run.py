@@ -11,10 +11,10 @@ import time
 import pytest
 
 from pc2dae.errors import ModelError
-from pc2dae.training.fit import Settings
-from pc2dae.training.run import Plan, train
+from pc2dae.training.fit import TrainingSettings
+from pc2dae.training.run import TrainingPlan, train
 
-SHORT = Plan(settings=Settings(steps=40, every=5, batch=4, warmup=5))
+SHORT = TrainingPlan(settings=TrainingSettings(steps=40, every=5, batch=4, warmup=5))
 FILES = ("weights.safetensors", "card.json", "model.onnx", "history.csv")
 
 
@@ -59,7 +59,7 @@ def test_the_same_run_again_does_nothing(finished, records, suite):
 def test_another_run_does_not_overwrite_it(finished, records, suite):
     folder, _ = finished
     with pytest.raises(ModelError, match="holds a run with another plan"):
-        train(records, suite, Plan(settings=Settings(steps=41)), folder=folder)
+        train(records, suite, TrainingPlan(settings=TrainingSettings(steps=41)), folder=folder)
     with pytest.raises(ModelError, match="holds a run with another data"):
         train(records[:2], suite, SHORT, folder=folder)
 
@@ -74,9 +74,9 @@ CHILD = """
 import sys; sys.path.insert(0, {tests!r})
 from pathlib import Path
 from conftest import SUITE, small_record
-from pc2dae.training.fit import Settings
-from pc2dae.training.run import Plan, train
-plan = Plan(settings=Settings(steps=40, every=5, batch=4, warmup=5))
+from pc2dae.training.fit import TrainingSettings
+from pc2dae.training.run import TrainingPlan, train
+plan = TrainingPlan(settings=TrainingSettings(steps=40, every=5, batch=4, warmup=5))
 train([small_record(500, seed, truth=True) for seed in range(3)], SUITE, plan, folder=Path({folder!r}))
 """
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pc2dae.web.upload_check import Verdict, judge
+from pc2dae.web.upload_check import Refusal, judge
 
 
 def zipped(**members: bytes | str) -> bytes:
@@ -45,7 +45,7 @@ def cheated(data: bytes) -> bytes:
     return data[: at + 12] + struct.pack("<I", 46) + data[at + 16 :]
 
 
-def verdict(tmp_path: Path, name: str, data: bytes) -> Verdict:
+def verdict(tmp_path: Path, name: str, data: bytes) -> Refusal:
     (tmp_path / name).write_bytes(data)
     return judge(tmp_path, members=50, unpacked=10**9, ratio=200)
 

@@ -20,7 +20,7 @@ from pc2dae.atomic import write_text
 from pc2dae.errors import FlightError
 from pc2dae.flight.store import write_flight
 
-Record = dict[str, Any]  # what is known about one flight: a line of the index, and more
+FlightRecord = dict[str, Any]  # what is known about one flight: a line of the index, and more
 DONE, FAILED = "done", "failed"
 
 
@@ -83,11 +83,11 @@ class Archive:
         """Where the flight's marker is."""
         return self.markers / f"{name}.json"
 
-    def mark(self, record: Record) -> None:
+    def mark(self, record: FlightRecord) -> None:
         """Say that a flight is done, or failed; for one that is done this is the last step."""
         write_text(self.marker(record["flight"]), json.dumps(record, indent=1) + "\n")
 
-    def record(self, name: str) -> Record | None:
+    def record(self, name: str) -> FlightRecord | None:
         """What the flight's marker says; None if there is none that can be read."""
         try:
             found = json.loads(self.marker(name).read_text(encoding="utf-8"))
@@ -95,7 +95,7 @@ class Archive:
             return None
         return found if isinstance(found, dict) and "status" in found else None
 
-    def records(self) -> Iterator[Record]:
+    def records(self) -> Iterator[FlightRecord]:
         """What all markers say, in the order of the flights' names."""
         found = [p for p in self.markers.rglob("*.json") if not p.name.startswith(".")]  # hidden: not in place yet
         for name in sorted(str(p.relative_to(self.markers).with_suffix("")) for p in found):

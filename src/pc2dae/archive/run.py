@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pc2dae.archive.cluster import each
-from pc2dae.archive.layout import Archive, Record
-from pc2dae.archive.sources import Source, find_sources
+from pc2dae.archive.layout import Archive, FlightRecord
+from pc2dae.archive.sources import FlightSource, find_sources
 from pc2dae.archive.task import Order, denoise_within, failed, is_done
 from pc2dae.atomic import write_text
 from pc2dae.errors import Pc2daeError, explain
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 ORDER = ".order.json"  # among an archive's papers: what was asked for last
 
 
-def pending(root: Path, archive: Archive, order: Order) -> tuple[list[Source], list[Source]]:
+def pending(root: Path, archive: Archive, order: Order) -> tuple[list[FlightSource], list[FlightSource]]:
     """The flights under `root` that are to be done, and all of them."""
     suite = None if order.suite is None else parse_suite(order.suite, where="the suite")
     sources = find_sources(root.resolve(), suite=suite, leave_out=archive.root)
@@ -36,8 +36,8 @@ def pending(root: Path, archive: Archive, order: Order) -> tuple[list[Source], l
 
 
 def denoise_all(
-    todo: Sequence[Source], archive: Archive, order: Order, client: Client, *, limit_s: float = 600.0
-) -> Iterator[Record]:
+    todo: Sequence[FlightSource], archive: Archive, order: Order, client: Client, *, limit_s: float = 600.0
+) -> Iterator[FlightRecord]:
     """Denoise every flight on the cluster, giving its record as it is done; one that takes longer has failed."""
     known, epoch = {source.name: source for source in todo}, os.environ.get("SOURCE_DATE_EPOCH")
     jobs = ((source.name, (limit_s, source, order, archive, epoch)) for source in todo)

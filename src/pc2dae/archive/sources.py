@@ -27,7 +27,7 @@ _BLOCK = 1 << 20  # bytes hashed at a time
 
 
 @dataclass(frozen=True)
-class Source:
+class FlightSource:
     """One flight to be: its name in the archive, where it lies, and its group if that is a store of many."""
 
     name: str  # path within the tree, without suffix: "day_2/flight_007"
@@ -40,7 +40,7 @@ class Source:
         return self.path if self.group is None else self.path / self.group
 
 
-def find_sources(root: Path, *, suite: Suite | None = None, leave_out: Path | None = None) -> list[Source]:
+def find_sources(root: Path, *, suite: Suite | None = None, leave_out: Path | None = None) -> list[FlightSource]:
     """The flights under `root` by name: log folders, netCDF, ICARTT and plain CSV files, Zarr stores.
 
     A folder with a file that an instrument reader knows is one flight, with all that lies in it. A CSV stands alone
@@ -49,7 +49,7 @@ def find_sources(root: Path, *, suite: Suite | None = None, leave_out: Path | No
     if not root.exists():
         raise FlightError(f"there is no {root}", hint="check the path")
     seen = set() if leave_out is None else {os.path.realpath(leave_out)}
-    found, links = list[Source](), [root]
+    found, links = list[FlightSource](), [root]
     for place in links:  # grows while flights are found
         found += _flights(place, root, suite, seen, links)
     found.sort(key=lambda source: source.name)
@@ -62,7 +62,7 @@ def find_sources(root: Path, *, suite: Suite | None = None, leave_out: Path | No
     return found
 
 
-def _flights(place: Path, root: Path, suite: Suite | None, seen: set[str], links: list[Path]) -> Iterator[Source]:
+def _flights(place: Path, root: Path, suite: Suite | None, seen: set[str], links: list[Path]) -> Iterator[FlightSource]:
     """The flights of a file or folder that has not been `seen`; links in a folder are put off to `links`."""
     real = os.path.realpath(place)
     if real in seen:
@@ -73,7 +73,7 @@ def _flights(place: Path, root: Path, suite: Suite | None, seen: set[str], links
         return
     parts = None if place.is_file() else _parts(place, suite)
     if parts is None:
-        yield Source(_name(place, root), place)
+        yield FlightSource(_name(place, root), place)
         return
     for path in parts:
         if not path.is_symlink():
@@ -104,10 +104,10 @@ def _name(place: Path, root: Path) -> str:
     return str(inside.with_suffix("") if place.is_file() or place.suffix == ".zarr" else inside)
 
 
-def _of_store(store: Path, root: Path) -> Iterator[Source]:
+def _of_store(store: Path, root: Path) -> Iterator[FlightSource]:
     """Every group that holds a time axis is a flight; a store that is one flight itself counts as one file."""
     if _has_time(store):
-        yield Source(_name(store, root), store)
+        yield FlightSource(_name(store, root), store)
         return
     prefix = "" if store == root else f"{_name(store, root)}/"
     for folder, inside, _ in os.walk(store):
@@ -115,7 +115,7 @@ def _of_store(store: Path, root: Path) -> Iterator[Source]:
         if _has_time(group):
             inside.clear()
             name = str(group.relative_to(store))
-            yield Source(prefix + name, store, name)
+            yield FlightSource(prefix + name, store, name)
 
 
 def _has_time(group: Path) -> bool:
@@ -147,7 +147,7 @@ def _head(path: Path) -> Head | None:
         return None
 
 
-def stamp(source: Source) -> str:
+def stamp(source: FlightSource) -> str:
     """A short word that changes when a file of the flight is written anew: from names, sizes and times, not contents.
 
     It says at once that nothing happened; whether something did, `digest` decides.
@@ -176,7 +176,7 @@ def files_of(place: Path) -> list[Path]:
     return sorted(p for p in inside if not any(part.startswith(".") for part in p.relative_to(place).parts))
 
 
-def open_source(source: Source, *, suite: Suite | None = None, zone: str | None = None) -> xr.Dataset:
+def open_source(source: FlightSource, *, suite: Suite | None = None, zone: str | None = None) -> xr.Dataset:
     """The flight itself."""
     from pc2dae.flight.store import read_zarr
     from pc2dae.pipeline import open_flight

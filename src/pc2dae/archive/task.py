@@ -13,8 +13,8 @@ from hashlib import sha256
 from pathlib import Path
 
 from pc2dae.archive.index_row import row_of
-from pc2dae.archive.layout import DONE, FAILED, Archive, Record
-from pc2dae.archive.sources import Source, digest, open_source, stamp
+from pc2dae.archive.layout import DONE, FAILED, Archive, FlightRecord
+from pc2dae.archive.sources import FlightSource, digest, open_source, stamp
 from pc2dae.denoiser import Denoiser
 from pc2dae.errors import ModelError, explain
 from pc2dae.pipeline import denoise
@@ -50,7 +50,7 @@ def order_of(model: str | Path, *, suite: Suite | None = None, zone: str | None 
     return Order(name, _sha256(denoiser), text, zone)
 
 
-def is_done(source: Source, order: Order, archive: Archive) -> bool:
+def is_done(source: FlightSource, order: Order, archive: Archive) -> bool:
     """Whether the flight is done as ordered and, by its files' names, sizes and times, has not changed since."""
     record = archive.record(source.name)
     return (
@@ -62,13 +62,13 @@ def is_done(source: Source, order: Order, archive: Archive) -> bool:
     )
 
 
-def denoise_one(source: Source, order: Order, archive: Archive, epoch: str | None = None) -> Record:
+def denoise_one(source: FlightSource, order: Order, archive: Archive, epoch: str | None = None) -> FlightRecord:
     """One flight from its files to its marker; whatever goes wrong with it becomes its record's one line.
 
     `epoch` is the client's SOURCE_DATE_EPOCH.
     """
     begun = time.perf_counter()
-    record: Record = {"flight": source.name, "source": str(source.place), "order": order.key}
+    record: FlightRecord = {"flight": source.name, "source": str(source.place), "order": order.key}
     try:
         record |= {"stamp": stamp(source), "source_sha256": digest(source.place)}
         before = archive.record(source.name)
@@ -87,7 +87,9 @@ def denoise_one(source: Source, order: Order, archive: Archive, epoch: str | Non
     return record
 
 
-def denoise_within(limit_s: float, source: Source, order: Order, archive: Archive, epoch: str | None = None) -> Record:
+def denoise_within(
+    limit_s: float, source: FlightSource, order: Order, archive: Archive, epoch: str | None = None
+) -> FlightRecord:
     """`denoise_one`, but after `limit_s` seconds this process ends: nothing else stops code that is stuck in C.
 
     The cluster then gives the flight to another worker, which sees what the limit has written and marks it as failed.
@@ -109,19 +111,19 @@ def denoise_within(limit_s: float, source: Source, order: Order, archive: Archiv
             attempt.unlink()
 
 
-def failed(source: Source, order: Order, line: str, *, seconds: float = 0.0) -> Record:
+def failed(source: FlightSource, order: Order, line: str, *, seconds: float = 0.0) -> FlightRecord:
     """The record of a flight that could not be done."""
     return {"flight": source.name, "source": str(source.place), "order": order.key, "stamp": "", "status": FAILED,
             "error": line, "seconds": round(seconds, 3)}  # fmt: skip
 
 
-def _is_same(before: Record, now: Record, archive: Archive) -> bool:
+def _is_same(before: FlightRecord, now: FlightRecord, archive: Archive) -> bool:
     """Whether what is there came from the same bytes by the same order: then only the files' times have changed."""
     is_made = before["status"] == DONE and archive.output(now["flight"]).exists()
     return is_made and all(before.get(key) == now[key] for key in ("source_sha256", "order"))
 
 
-def _made(source: Source, order: Order, archive: Archive, record: Record) -> Record:
+def _made(source: FlightSource, order: Order, archive: Archive, record: FlightRecord) -> FlightRecord:
     suite = None if order.suite is None else parse_suite(order.suite, where="the suite")
     denoiser = _model(order.model)
     if _sha256(denoiser) != order.model_sha256:

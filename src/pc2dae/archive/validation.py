@@ -12,7 +12,7 @@ import pandas as pd
 import xarray as xr
 
 from pc2dae.archive.cluster import each
-from pc2dae.archive.sources import Source, open_source, stamp
+from pc2dae.archive.sources import FlightSource, open_source, stamp
 from pc2dae.atomic import replacing
 from pc2dae.errors import ModelError, explain
 from pc2dae.flight.store import read_flight, write_flight
@@ -68,7 +68,7 @@ def folds_of(names: Sequence[str], count: int) -> dict[str, int]:
 
 
 def make_ready(
-    sources: Sequence[Source], out: Path, client: Client, *, suite: Suite | None = None, zone: str | None = None
+    sources: Sequence[FlightSource], out: Path, client: Client, *, suite: Suite | None = None, zone: str | None = None
 ) -> Iterator[tuple[str, Path | str]]:
     """Ingest every flight once: name, and the file it is ready in or one line why it is not."""
     text = None if suite is None else suite.model_dump_json(exclude_defaults=True)
@@ -77,7 +77,7 @@ def make_ready(
         yield name, answer if isinstance(answer, Path) else str(explain(answer))
 
 
-def ready_one(source: Source, out: Path, suite: str | None, zone: str | None) -> Path:
+def ready_one(source: FlightSource, out: Path, suite: str | None, zone: str | None) -> Path:
     """A flight with flags and compensated channels in a file of its own; a changed source gets another file."""
     from pc2dae.pipeline import prepare
 
@@ -88,7 +88,7 @@ def ready_one(source: Source, out: Path, suite: str | None, zone: str | None) ->
     return target
 
 
-def truth_of(source: Source) -> Path | None:
+def truth_of(source: FlightSource) -> Path | None:
     """The truth beside a simulated flight."""
     place = Path(f"{source.place}.truth.nc") if source.place.is_dir() else source.place.with_suffix(".truth.nc")
     return place if place.is_file() else None

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from pc2dae.archive.layout import DONE, Archive, Record
+from pc2dae.archive.layout import DONE, Archive, FlightRecord
 from pc2dae.archive.run import ORDER
 from pc2dae.archive.sources import digest, files_of, find_sources
 from pc2dae.errors import Pc2daeError
@@ -16,7 +16,6 @@ from pc2dae.suite import parse_suite
 
 TORN, MISSING, FOREIGN, CHANGED = "torn", "missing", "foreign", "changed"
 _THREADS = 4  # hashing waits for the disk, and lets others run meanwhile
-Report = Callable[[int, int], None]  # flights checked, flights in all
 
 
 @dataclass(frozen=True)
@@ -28,7 +27,7 @@ class Finding:
     why: str
 
 
-def verify(archive: Archive, *, report: Report | None = None) -> tuple[list[Finding], int]:
+def verify(archive: Archive, *, report: Callable[[int, int], None] | None = None) -> tuple[list[Finding], int]:
     """What is wrong with an archive, and how many whole flights it holds.
 
     torn: a file is not what was written. missing: a flight's file is gone, or the flight was never done. foreign: a
@@ -47,7 +46,7 @@ def verify(archive: Archive, *, report: Report | None = None) -> tuple[list[Find
     return findings, whole
 
 
-def _judged(archive: Archive, record: Record) -> Iterator[Finding]:
+def _judged(archive: Archive, record: FlightRecord) -> Iterator[Finding]:
     name, source = record["flight"], Path(record["source"])
     output = archive.output(name)
     if not output.exists():

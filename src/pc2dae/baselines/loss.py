@@ -22,7 +22,7 @@ TEACHER = 0.8  # CBDAE's share of teacher-forced steps at the start
 EPOCHS = 50  # over which it falls to nothing
 
 
-class Windows(Protocol):
+class BatchTensors(Protocol):
     """What a loss needs of a batch, physical units, each (batch, row, time)."""
 
     values: Tensor
@@ -39,7 +39,7 @@ def baseline_loss(
     """The loss of a baseline; `steps` is the length of the whole run, which teacher forcing is scheduled by."""
     smoothness = LEAN.smoothness if name.endswith("+tv") else 0.0
 
-    def loss(network: nn.Module, batch: Windows, step: int) -> dict[str, Tensor]:
+    def loss(network: nn.Module, batch: BatchTensors, step: int) -> dict[str, Tensor]:
         rival = cast(Baseline, network)
         target = rival.scaling.scaled(batch.target)
         x, _ = rival.scaling.into(batch.values, batch.valid)
@@ -52,7 +52,7 @@ def baseline_loss(
     return loss
 
 
-def _run(network: Baseline, x: Tensor, batch: Windows, *, share: float) -> tuple[Tensor, dict[str, Tensor]]:
+def _run(network: Baseline, x: Tensor, batch: BatchTensors, *, share: float) -> tuple[Tensor, dict[str, Tensor]]:
     """The estimate of scaled input x, and the terms of the core's own."""
     core = network.core
     if isinstance(core, DeSpaWN):
@@ -80,11 +80,6 @@ def contrast(codes: Tensor, *, temperature: float = 1.0) -> Tensor:
     negative = along[:-1] @ random.T
     scores = torch.cat([positive, negative], dim=1) / temperature
     return -F.log_softmax(scores, dim=1)[:, 0].mean()
-
-
-def draw_crops(name: str) -> Callable[..., Crops]:
-    """How a step's windows are drawn: at random; for CBDAE as many consecutive ones come first."""
-    return with_consecutive if name.startswith("cbdae") else random_crops
 
 
 def with_consecutive(

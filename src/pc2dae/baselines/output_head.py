@@ -1,4 +1,4 @@
-"""The five rivals between physical units, each in three dresses: plain, softplus, softplus with total variation."""
+"""The five baselines in physical units, with a plain, softplus, or softplus and total variation output head."""
 
 from __future__ import annotations
 
@@ -21,13 +21,11 @@ CORES: dict[str, Callable[[int], nn.Module]] = {
     "cbdae": CBDAE,
     "despawn": DeSpaWN,
 }
-DRESSES = ("", "+softplus", "+softplus+tv")  # plain as in the paper; with lean's bound; with lean's smoothness as well
-BASELINES = tuple(core + dress for core in CORES for dress in DRESSES)
 BETA = 5.0  # of the softplus, lean's
 
 
 class Baseline(nn.Module):
-    """A rival between physical units: plain it may fall below the bound, as in the paper; with softplus it may not."""
+    """A baseline in physical units: plain it may fall below the bound, as published; with softplus it cannot."""
 
     def __init__(self, name: str, suite: Suite, scaler: Scaler) -> None:
         super().__init__()
@@ -45,7 +43,7 @@ class Baseline(nn.Module):
         return self.bounded(self.core(self.scaling.into(values, valid)[0]))
 
     def bounded(self, y: Tensor) -> Tensor:
-        """The core's answer in this dress."""
+        """The core's output through the output head."""
         return F.softplus(y, beta=BETA) if self.is_bounded else y
 
 

@@ -6,9 +6,9 @@ softplus, softplus+tv), family, channel ("all": mean), flight, noise (flight; in
 data), metric, value, parameters, training_s (processor seconds, one thread), inference_ms (the same, per 128 samples).
 """
 
-from pc2dae.benchmark.further import all_sheets
-from pc2dae.benchmark.plan import FULL, PARTS, QUICK, Plan, plan_of
-from pc2dae.benchmark.sheet import Sheet
+from pc2dae.benchmark.plan import FULL, PARTS, QUICK, BenchmarkPlan, plan_of
+from pc2dae.benchmark.result_table import ResultTable
+from pc2dae.benchmark.study_tables import all_tables
 from pc2dae.benchmark.task import run, so_far
 
-__all__ = ["FULL", "PARTS", "QUICK", "Plan", "Sheet", "all_sheets", "plan_of", "run", "so_far"]
+__all__ = ["FULL", "PARTS", "QUICK", "BenchmarkPlan", "ResultTable", "all_tables", "plan_of", "run", "so_far"]

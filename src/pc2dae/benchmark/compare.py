@@ -23,8 +23,8 @@ UNLED = ("smoothness", "hf_reduction", "negatives", "mean_10s_change", "width_90
          "coverage_90", "coverage_90_plume", "coverage_90_background")  # fmt: skip
 FEWEST = 5  # flights a lead is claimed over
 
-Key = tuple[str, str]  # method, dress
-Figures = dict[Key, Array]  # one value per flight
+MethodKey = tuple[str, str]  # method, output head
+Figures = dict[MethodKey, Array]  # one value per flight
 
 
 def per_flight(table: pd.DataFrame, metric: str, *, family: str = ALL, channel: str = ALL) -> Figures:
@@ -47,7 +47,7 @@ def with_common_seeds(rows: pd.DataFrame, across: str) -> pd.DataFrame:
     return pd.concat([own[own["seed"].isin(common_seeds(own, across))] for own in methods])
 
 
-def mean_of(figures: Figures, key: Key) -> float:
+def mean_of(figures: Figures, key: MethodKey) -> float:
     """Mean over flights; NaN where there is none."""
     finite = figures[key][np.isfinite(figures[key])] if key in figures else np.empty(0)
     return float(finite.mean()) if len(finite) else np.nan
@@ -61,7 +61,7 @@ def goodness(values: Array, metric: str) -> Array:
     return -values if good == "low" else -np.abs(values - float(good))
 
 
-def leaders(figures: Figures, metric: str) -> set[Key]:
+def leaders(figures: Figures, metric: str) -> set[MethodKey]:
     """Whoever leads every other fair contender over the flights, by an interval that excludes 0; ties lead together."""
     fair = {k: goodness(v, metric) for k, v in figures.items() if _is_fair(k) and np.isfinite(v).any()}
     if metric in UNLED or len(fair) < 2:
@@ -72,15 +72,15 @@ def leaders(figures: Figures, metric: str) -> set[Key]:
     return tied if gaps and all(gap.is_lead and gap.mean > 0 and gap.flights >= FEWEST for gap in gaps) else set()
 
 
-def difference(figures: Figures, metric: str, first: Key, second: Key) -> Difference:
+def difference(figures: Figures, metric: str, first: MethodKey, second: MethodKey) -> Difference:
     """How much better `first` is than `second`, flight by flight; positive is better."""
     return paired_difference(goodness(figures[first], metric), goodness(figures[second], metric))
 
 
-def order(keys: Iterable[Key]) -> list[Key]:
+def order(keys: Iterable[MethodKey]) -> list[MethodKey]:
     """Yardsticks first, then the paper's networks and ours, rivals, filters, and what was tuned with the truth."""
 
-    def rank(key: Key) -> int:
+    def rank(key: MethodKey) -> int:
         if key[0] in YARDSTICKS:
             return 0
         if key[0] in SHIPPED:
@@ -92,13 +92,13 @@ def order(keys: Iterable[Key]) -> list[Key]:
     return sorted(keys, key=rank)
 
 
-def label(key: Key) -> str:
+def label(key: MethodKey) -> str:
     """A contender as a table calls it."""
     if key[1] == "oracle":
         return f"{key[0]} †"
-    dress = {"plain": "", "clip": ", clipped"}.get(key[1], f", {key[1]}")
-    return f"{NAMES.get(key[0], key[0])}{dress}"
+    head = {"plain": "", "clip": ", clipped"}.get(key[1], f", {key[1]}")
+    return f"{NAMES.get(key[0], key[0])}{head}"
 
 
-def _is_fair(key: Key) -> bool:
+def _is_fair(key: MethodKey) -> bool:
     return key[0] not in UNFAIR and key[1] != "oracle"

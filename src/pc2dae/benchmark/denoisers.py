@@ -59,12 +59,12 @@ def denoiser_of(contender: Contender, case: Case, checkpoint: Path | None) -> De
     if contender.method == "truth":
         answer = case.truth if case.response is None else case.response
         return None if answer is None or case.noise == "pair" else Truth(answer)
-    if contender.dress == "oracle":
+    if contender.output_head == "oracle":
         if case.truth is None or case.noise.startswith(("pair", "noisy")):
             return None  # what it would be tuned with is no truth
         return clipped(oracle(contender.method, case.truth.astype(np.float64)))
     if contender.method in FILTERS:
-        return clipped(FILTERS[contender.method]) if contender.dress == "clip" else FILTERS[contender.method]
+        return clipped(FILTERS[contender.method]) if contender.output_head == "clip" else FILTERS[contender.method]
     if checkpoint is not None:
         return _loaded(str(checkpoint))
     shipped = _loaded(contender.method)
@@ -97,7 +97,7 @@ def train_contender(contender: Contender, folder: Path) -> None:
 def train_on(flights: Sequence[xr.Dataset], suite: Suite, contender: Contender, folder: Path) -> None:
     """Train a contender's network on flights, objective `paper`, as the paper did; then note what it cost."""
     from pc2dae.training.checkpoint import load_checkpoint
-    from pc2dae.training.run import Plan, settings_for, train
+    from pc2dae.training.run import TrainingPlan, settings_for, train
     from pc2dae.windows.slicing import record_of
 
     records = [record_of(flight, suite) for flight in flights]
@@ -109,7 +109,7 @@ def train_on(flights: Sequence[xr.Dataset], suite: Suite, contender: Contender, 
     train(
         records,
         suite,
-        Plan(network=contender.network, settings=settings),
+        TrainingPlan(network=contender.network, settings=settings),
         folder=folder,
         report=lambda look: spent.append(time.process_time() - begun),
         with_onnx=False,

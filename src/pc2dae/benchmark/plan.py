@@ -10,28 +10,23 @@ from typing import Any
 from pc2dae.errors import ModelError, nearest
 from pc2dae.filters import FILTERS
 from pc2dae.registry import SHIPPED
+from pc2dae.training.networks import ABLATIONS, BASELINE_NETWORKS, BASELINES
 
 PARTS = ("simulated", "scarcity", "ablation", "real")
 YARDSTICKS = ("constant", "raw", "clip", "truth")  # in every table, whatever was asked for
 TUNABLE = ("ma5", "savgol", "wavelet", "kalman", "rts", "whittaker", "bayesshrink", "matern", "tv", "hampel", "ona")
-RIVALS = ("lstm-ae", "unet", "transformer", "cbdae", "despawn")
-DRESSES = ("plain", "softplus", "softplus+tv")
 STEPS = 300  # of training, for every network of a full run: with them it takes under 90 minutes on two cores
 ON_REAL = ("lean", "wide")  # networks that are trained on real records, each leaving out the one it is scored on
 AMOUNTS = (0.125, 0.25, 0.5, 1.0, 10.0)  # campaigns of training data
-ABLATIONS = (
-    "lean-no-softplus", "lean-no-smoothing", "lean-no-attention", "lean-no-environment", "lean-no-variation",
-    "lean-as-wide", "wide-as-lean",
-)  # fmt: skip
 CLASSICAL = tuple(name for name in FILTERS if name not in YARDSTICKS)
 
 
 @dataclass(frozen=True)
 class Contender:
-    """One method as it is run: in which dress, trained with which seed on how much."""
+    """One method as it is run: with which output head, trained with which seed on how much data."""
 
     method: str
-    dress: str = "plain"
+    output_head: str = "plain"
     seed: int = 0
     campaigns: float = 0.0  # of training data; 0 where nothing is learned here
     steps: int = 0  # of training; 0: the network's own
@@ -39,7 +34,7 @@ class Contender:
     @property
     def network(self) -> str:
         """What `pc2dae train --variant` calls it."""
-        return self.method if self.dress == "plain" else f"{self.method}+{self.dress}"
+        return self.method if self.output_head == "plain" else f"{self.method}+{self.output_head}"
 
     @property
     def is_trained(self) -> bool:
@@ -59,7 +54,7 @@ class Contender:
 
 
 @dataclass(frozen=True)
-class Plan:
+class BenchmarkPlan:
     """How large a benchmark is."""
 
     methods: tuple[str, ...]
@@ -70,15 +65,14 @@ class Plan:
     use_shipped: bool = False  # lean and wide as they ship, rather than trained here
 
 
-_NETWORKS = tuple(f"{rival}{'' if dress == 'plain' else '+' + dress}" for rival in RIVALS for dress in DRESSES)
 GROUPS: dict[str, tuple[str, ...]] = {
     "classical": CLASSICAL,
     "oracle": tuple(f"{name}+oracle" for name in TUNABLE),
-    "neural": _NETWORKS,
+    "neural": BASELINE_NETWORKS,
     "shipped": SHIPPED,
 }
-FULL = Plan(methods=("classical", "oracle", "shipped", "neural"), steps=STEPS)
-QUICK = Plan(
+FULL = BenchmarkPlan(methods=("classical", "oracle", "shipped", "neural"), steps=STEPS)
+QUICK = BenchmarkPlan(
     methods=("classical", "ma5+oracle", "rts+oracle", "bayesshrink+oracle", "shipped"),
     parts=("simulated",),
     flights=5,
@@ -88,14 +82,16 @@ QUICK = Plan(
 )
 
 
-def plan_of(base: Plan, *, methods: Iterable[str] = (), parts: Iterable[str] = (), **sizes: Any) -> Plan:
+def plan_of(
+    base: BenchmarkPlan, *, methods: Iterable[str] = (), parts: Iterable[str] = (), **sizes: Any
+) -> BenchmarkPlan:
     """`base` with what was asked for in its place; every name is checked before anything runs."""
     for part in (parts := tuple(parts)):
         if part not in PARTS:
             raise ModelError(f"the benchmark has no part '{part}'", hint=nearest(part, PARTS))
     chosen = replace(base, parts=parts or base.parts, methods=tuple(methods) or base.methods,
                      **{key: value for key, value in sizes.items() if value is not None})  # fmt: skip
-    known = {*GROUPS, *CLASSICAL, *YARDSTICKS, *SHIPPED, *_NETWORKS, *GROUPS["oracle"], *_CLIPPED}
+    known = {*GROUPS, *CLASSICAL, *YARDSTICKS, *SHIPPED, *BASELINE_NETWORKS, *GROUPS["oracle"], *_CLIPPED}
     for name in chosen.methods:
         if name not in known:
             raise ModelError(f"the benchmark has no method '{name}'", hint=nearest(name, known))
@@ -105,7 +101,7 @@ def plan_of(base: Plan, *, methods: Iterable[str] = (), parts: Iterable[str] = (
 _CLIPPED = tuple(f"{name}+clip" for name in CLASSICAL)
 
 
-def missing(plan: Plan) -> list[str]:
+def missing(plan: BenchmarkPlan) -> list[str]:
     """Shipped models that were asked for and have no weights yet."""
     return [name for name in _names(plan) if name in SHIPPED and not _is_trainable(name) and not is_shipped(name)]
 
@@ -115,41 +111,41 @@ def is_shipped(name: str) -> bool:
     return (files("pc2dae.weights") / f"{name}.onnx").is_file()
 
 
-def contenders(plan: Plan) -> list[Contender]:
+def contenders(plan: BenchmarkPlan) -> list[Contender]:
     """Everyone who flies the held-out flights, yardsticks first; each filter plain and clipped."""
     found = [Contender(name) for name in YARDSTICKS]
     for name in _names(plan):
-        method, _, dress = name.partition("+")
+        method, _, head = name.partition("+")
         if name in CLASSICAL:
             found += [Contender(name), Contender(name, "clip")]
         elif method in FILTERS:
-            found.append(Contender(method, dress))
+            found.append(Contender(method, head))
         elif is_shipped(name) and (plan.use_shipped or not _is_trainable(name)):
             found.append(Contender(name))
         elif _is_trainable(name):
-            found += [Contender(method, dress or "plain", seed, 1.0, plan.steps) for seed in range(plan.seeds)]
+            found += [Contender(method, head or "plain", seed, 1.0, plan.steps) for seed in range(plan.seeds)]
     return list(dict.fromkeys(found))
 
 
-def scarcity(plan: Plan) -> list[Contender]:
+def scarcity(plan: BenchmarkPlan) -> list[Contender]:
     """Lean and wide with every seed, and the plain rivals with the first, on an eighth of a campaign up to ten."""
-    asked = [name for name in ("lean", "wide", *RIVALS) if name in _names(plan)]
-    seeds = {name: 1 if name in RIVALS else plan.seeds for name in asked}
+    asked = [name for name in ("lean", "wide", *BASELINES) if name in _names(plan)]
+    seeds = {name: 1 if name in BASELINES else plan.seeds for name in asked}
     return [Contender(name, "plain", seed, amount, plan.steps)
             for name in asked for amount in AMOUNTS for seed in range(seeds[name])]  # fmt: skip
 
 
-def ablation(plan: Plan) -> list[Contender]:
+def ablation(plan: BenchmarkPlan) -> list[Contender]:
     """Lean with a part taken away; lean and wide with each other's loss weights, softplus and dropout."""
     names = ("lean", "wide", *ABLATIONS)
     return [Contender(name, "plain", seed, 1.0, plan.steps) for name in names for seed in range(plan.seeds)]
 
 
 def _is_trainable(name: str) -> bool:
-    return name.partition("+")[0] in ("lean", "wide", *RIVALS)
+    return name.partition("+")[0] in ("lean", "wide", *BASELINES)
 
 
-def _names(plan: Plan) -> Iterator[str]:
+def _names(plan: BenchmarkPlan) -> Iterator[str]:
     for name in dict.fromkeys(n for asked in plan.methods for n in GROUPS.get(asked, (asked,))):
         if name not in YARDSTICKS:
             yield name

@@ -43,7 +43,7 @@ def score_contender(contender: Contender, case: Case, *, part: str, checkpoint: 
         table = pd.concat([table, *_probed(contender, job, estimate, case)], ignore_index=True)
     cost = cost_of(contender, checkpoint)
     table = table.assign(
-        part=part, method=contender.method, dress=contender.dress, flight=case.flight_id, noise=case.noise,
+        part=part, method=contender.method, dress=contender.output_head, flight=case.flight_id, noise=case.noise,
         seed=contender.seed, campaigns=contender.campaigns, parameters=float(cost.parameters),
         training_s=float(cost.training_s), inference_ms=1000.0 * spent * WINDOW / case.values.shape[1],
     )  # fmt: skip
@@ -83,7 +83,7 @@ def _against(estimate: Estimate, case: Case) -> pd.DataFrame:
 
 def _is_probed(contender: Contender) -> bool:
     """Probing takes twenty runs: the first seed is enough, and a tuned filter or the truth has nothing to show."""
-    is_method = contender.dress != "oracle" and contender.method != "truth"
+    is_method = contender.output_head != "oracle" and contender.method != "truth"
     return is_method and contender.seed == 0 and not contender.is_aside
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pc2dae.atomic import replacing
-from pc2dae.benchmark.plan import Contender, Plan, contenders
+from pc2dae.benchmark.plan import BenchmarkPlan, Contender, contenders
 from pc2dae.benchmark.task import HELD_OUT, Unit
 
 SIGNALS = "signals.parquet"
@@ -13,7 +13,7 @@ CHANNELS = ("bc_uv_1", "co_a")  # those the paper draws
 DRAWN = ("raw", "truth", "adaptive", "lean", "wide", "lstm-ae", "bayesshrink")
 
 
-def write_signals(plan: Plan, out: Path) -> None:
+def write_signals(plan: BenchmarkPlan, out: Path) -> None:
     """Write DIR/signals.parquet: method, channel, second, value of the first held-out flight; first seed of each."""
     import pandas as pd
 
@@ -42,5 +42,5 @@ def write_signals(plan: Plan, out: Path) -> None:
         pd.concat(rows, ignore_index=True).to_parquet(temporary, index=False)
 
 
-def _drawn(plan: Plan) -> list[Contender]:
-    return [c for c in contenders(plan) if c.method in DRAWN and c.dress == "plain" and c.seed == 0]
+def _drawn(plan: BenchmarkPlan) -> list[Contender]:
+    return [c for c in contenders(plan) if c.method in DRAWN and c.output_head == "plain" and c.seed == 0]

@@ -10,7 +10,7 @@ from pc2dae.benchmark import paper
 from pc2dae.benchmark.compare import (
     FEWEST,
     Figures,
-    Key,
+    MethodKey,
     difference,
     label,
     leaders,
@@ -18,7 +18,7 @@ from pc2dae.benchmark.compare import (
     order,
     per_flight,
 )
-from pc2dae.benchmark.sheet import Cell, Sheet
+from pc2dae.benchmark.result_table import Cell, ResultTable
 from pc2dae.metrics.metric_info import METRICS
 
 if TYPE_CHECKING:
@@ -32,13 +32,17 @@ CONSTANT = "A constant scores 100 on smoothness and HF: more than the truth's ow
 ORACLE = "† width chosen per channel with the truth, then clipped: an upper line, not a method."
 
 
-def main_sheet(flown: pd.DataFrame) -> Sheet:
+def main_table(flown: pd.DataFrame) -> ResultTable:
     """Table 1: smoothness, fast power, negatives, size and speed."""
     figures = {metric: per_flight(flown, metric) for metric in BLIND}
     rows = []
     for key in order(figures["smoothness"]):
         published = paper.MAIN.get(key[0]) if key[1] == "plain" else None
-        row = [Cell(label(key)), Cell(_seeds(flown, key), digits=0), Cell(_cost(flown, key, "parameters"), digits=0)]
+        row = [
+            Cell(label(key)),
+            Cell(_seeds(flown, key), digits=0),
+            Cell(_cost(flown, key, "parameters"), digits=0),
+        ]
         for i, metric in enumerate(BLIND):
             row += [Cell(mean_of(figures[metric], key)), Cell(published[i] if published else None)]
         row += [Cell(_cost(flown, key, "training_s")), Cell(_cost(flown, key, "inference_ms"), digits=2)]
@@ -50,14 +54,14 @@ def main_sheet(flown: pd.DataFrame) -> Sheet:
         "the paper has 62.7 s and 2.2 ms for Lean. A window of 128 is computed for every 16 samples given out."
     )
     note = f"Mean of families over {flights_in(flown)} flights. {CONSTANT} {ORACLE} {times}"
-    return Sheet("Table 1. The paper's main table, on held-out simulated flights", columns, rows, note)
+    return ResultTable("Table 1. The paper's main table, on held-out simulated flights", columns, rows, note)
 
 
-def family_sheets(flown: pd.DataFrame) -> list[Sheet]:
+def family_tables(flown: pd.DataFrame) -> list[ResultTable]:
     """Table 2: the same three metrics, family by family."""
     titles = ("2a. Smoothness", "2b. High-frequency power removed", "2c. Negative values")
     columns = ["method", *(name for family in ("BC", "gas", "CO₂") for name in (family, "paper"))]
-    sheets = []
+    found = []
     for metric, title in zip(BLIND, titles, strict=True):
         figures = {family: per_flight(flown, metric, family=family) for family in paper.FAMILIES}
         rows = []
@@ -67,11 +71,13 @@ def family_sheets(flown: pd.DataFrame) -> list[Sheet]:
             for i, family in enumerate(paper.FAMILIES):
                 row += [Cell(mean_of(figures[family], key)), Cell(published[i] if published else None)]
             rows.append(row)
-        sheets.append(Sheet(f"Table {title} per family, %", columns, rows, CONSTANT if metric != "negatives" else ""))
-    return sheets
+        found.append(
+            ResultTable(f"Table {title} per family, %", columns, rows, CONSTANT if metric != "negatives" else "")
+        )
+    return found
 
 
-def injection_sheets(simulated: pd.DataFrame) -> list[Sheet]:
+def injection_tables(simulated: pd.DataFrame) -> list[ResultTable]:
     """Table 3: noise added to a noise-free record; and to a noisy one, to show what that does."""
     titles = {
         "inject": ("3a. Injection against the truth", f"Input: noise-free reading plus σ·scale·N(0, 1). {BOLD}"),
@@ -80,7 +86,7 @@ def injection_sheets(simulated: pd.DataFrame) -> list[Sheet]:
             "Input: noisy reading plus noise; reference: the noisy reading. The true answer itself scores badly here.",
         ),
     }
-    sheets = []
+    found = []
     for kind, (title, note) in titles.items():
         levels = [noise for noise in (f"{kind} 0.05", f"{kind} 0.10") if (simulated["noise"] == noise).any()]
         figures = {
@@ -89,11 +95,11 @@ def injection_sheets(simulated: pd.DataFrame) -> list[Sheet]:
             for metric in INJECTED
         }
         if figures:
-            sheets.append(_injection_sheet(title, f"{note} {ORACLE}", figures, is_true=kind == "inject"))
-    return sheets
+            found.append(_injection_table(title, f"{note} {ORACLE}", figures, is_true=kind == "inject"))
+    return found
 
 
-def _injection_sheet(title: str, note: str, figures: dict[tuple[str, str], Figures], *, is_true: bool) -> Sheet:
+def _injection_table(title: str, note: str, figures: dict[tuple[str, str], Figures], *, is_true: bool) -> ResultTable:
     lead = {which: leaders(values, which[1]) if is_true else set() for which, values in figures.items()}
     columns = ["method"]
     for noise, metric in figures:
@@ -107,14 +113,14 @@ def _injection_sheet(title: str, note: str, figures: dict[tuple[str, str], Figur
             row.append(Cell(mean_of(values, key), is_bold=is_bold, digits=METRICS[metric].digits))
             row += [Cell(_published(key, noise, metric))] if _is_published(noise, metric) else []
         rows.append(row)
-    return Sheet(f"Table {title}", columns, rows, note)
+    return ResultTable(f"Table {title}", columns, rows, note)
 
 
 def _is_published(noise: str, metric: str) -> bool:
     return noise.endswith("0.05") or metric == "mae_improvement"
 
 
-def _published(key: Key, noise: str, metric: str) -> float | None:
+def _published(key: MethodKey, noise: str, metric: str) -> float | None:
     """What the paper has for a contender's row of its injection table."""
     if key[1] != "plain":
         return None
@@ -124,7 +130,7 @@ def _published(key: Key, noise: str, metric: str) -> float | None:
     return found[INJECTED.index(metric)] if found is not None else None
 
 
-def truth_sheet(flown: pd.DataFrame) -> Sheet:
+def truth_table(flown: pd.DataFrame) -> ResultTable:
     """Table 4: every metric against the truth."""
     left_out = (*BLIND, "encounters")  # in table 1; the truth's own number
     shown = [metric for metric in METRICS if metric not in left_out and (flown["metric"] == metric).any()]
@@ -138,10 +144,10 @@ def truth_sheet(flown: pd.DataFrame) -> Sheet:
         f"Against max(response, bound), mean of families over {flights_in(flown)} flights. {BOLD} {ORACLE} Missed and "
         "false plumes are counts per channel; a signed figure is best at 0, 10-s means at 1, coverage at 90."
     )
-    return Sheet("Table 4a. Against the truth", ["method", *(METRICS[m].heading for m in shown)], rows, note)
+    return ResultTable("Table 4a. Against the truth", ["method", *(METRICS[m].heading for m in shown)], rows, note)
 
 
-def truth_family_sheet(flown: pd.DataFrame) -> Sheet:
+def truth_family_table(flown: pd.DataFrame) -> ResultTable:
     """Table 4, continued: the two errors family by family, so that no mean hides a family."""
     shown = [(metric, family) for metric in ("mae_improvement", "snr_improvement") for family in paper.FAMILIES]
     figures = {(m, f): per_flight(flown, m, family=f) for m, f in shown}
@@ -151,28 +157,28 @@ def truth_family_sheet(flown: pd.DataFrame) -> Sheet:
         cells = [Cell(mean_of(figures[w], key), is_bold=key in lead[w], digits=METRICS[w[0]].digits) for w in shown]
         rows.append([Cell(label(key)), *cells])
     columns = ["method", *(f"{METRICS[m].heading} ({f})" for m, f in shown)]
-    return Sheet("Table 4b. Against the truth, per family", columns, rows, BOLD)
+    return ResultTable("Table 4b. Against the truth, per family", columns, rows, BOLD)
 
 
-def difference_sheets(flown: pd.DataFrame) -> list[Sheet]:
+def difference_tables(flown: pd.DataFrame) -> list[ResultTable]:
     """Table 4, continued: paired differences to lean, and to the classical bar."""
     figures = {metric: per_flight(flown, metric) for metric in COMPARED}
     against = [key for key in (("lean", "plain"), ("bayesshrink", "clip")) if key in figures["mae_improvement"]]
-    return [_difference_sheet(figures, f"Table 4{'cd'[i]}. Better than {label(k)} by", k)
+    return [_difference_table(figures, f"Table 4{'cd'[i]}. Better than {label(k)} by", k)
             for i, k in enumerate(against)]  # fmt: skip
 
 
-def _difference_sheet(figures: dict[str, Figures], title: str, against: Key) -> Sheet:
+def _difference_table(figures: dict[str, Figures], title: str, against: MethodKey) -> ResultTable:
     rows = [
         [Cell(label(key)), *(gap(values, metric, key, against) for metric, values in figures.items())]
         for key in order(figures["mae_improvement"])
         if key != against
     ]
     note = "Paired over flights, mean [95 % bootstrap interval]; bold: better (positive), and the interval excludes 0."
-    return Sheet(title, ["method", *(METRICS[m].heading for m in figures)], rows, f"{note} {ORACLE}")
+    return ResultTable(title, ["method", *(METRICS[m].heading for m in figures)], rows, f"{note} {ORACLE}")
 
 
-def gap(figures: Figures, metric: str, key: Key, against: Key) -> Cell:
+def gap(figures: Figures, metric: str, key: MethodKey, against: MethodKey) -> Cell:
     """By how much a contender is better than another, with its interval."""
     if key not in figures or against not in figures or not np.isfinite(figures[key] - figures[against]).any():
         return Cell()
@@ -186,12 +192,12 @@ def flights_in(rows: pd.DataFrame) -> int:
     return int(rows["flight"].nunique())
 
 
-def _seeds(flown: pd.DataFrame, key: Key) -> float:
+def _seeds(flown: pd.DataFrame, key: MethodKey) -> float:
     """With how many seeds a contender was trained here; NaN where it was not."""
     rows = flown[(flown["method"] == key[0]) & (flown["dress"] == key[1]) & (flown["campaigns"] > 0)]
     return float(rows["seed"].nunique()) if len(rows) else np.nan
 
 
-def _cost(flown: pd.DataFrame, key: Key, column: str) -> float:
+def _cost(flown: pd.DataFrame, key: MethodKey, column: str) -> float:
     rows = flown.loc[(flown["method"] == key[0]) & (flown["dress"] == key[1]), column]
     return float(np.median(rows.to_numpy(np.float64)))

@@ -16,14 +16,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pc2dae.atomic import replacing
-from pc2dae.benchmark.plan import ON_REAL, Contender, Plan, ablation, contenders, scarcity
+from pc2dae.benchmark.plan import ON_REAL, BenchmarkPlan, Contender, ablation, contenders, scarcity
 from pc2dae.errors import FlightError
 from pc2dae.filters import FILTERS
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Report = Callable[[str, int, int], None]  # what was done last, units done, units in all
+ReportUnit = Callable[[str, int, int], None]  # what was done last, units done, units in all
 RESULTS = "results.parquet"
 TIMES = "times.csv"  # what each unit cost, in processor seconds
 HELD_OUT = "held-out"  # the set that simulated flights belong to
@@ -52,7 +52,7 @@ class Unit:
 
 
 def run(
-    plan: Plan, out: Path, *, data: Path | None = None, workers: int = 2, report: Report | None = None
+    plan: BenchmarkPlan, out: Path, *, data: Path | None = None, workers: int = 2, report: ReportUnit | None = None
 ) -> pd.DataFrame:
     """Train and score whatever is not done yet; return the tidy table, which is also written to `out`.
 
@@ -73,7 +73,7 @@ def run(
     return _gather(units, out)
 
 
-def so_far(plan: Plan, out: Path, *, data: Path | None = None) -> pd.DataFrame:
+def so_far(plan: BenchmarkPlan, out: Path, *, data: Path | None = None) -> pd.DataFrame:
     """The tidy table of what is done of a plan, also written to `out`; nothing is run.
 
     A contender that has flown fewer of the held-out flights than others is left out: means would be of other flights.
@@ -86,7 +86,7 @@ def so_far(plan: Plan, out: Path, *, data: Path | None = None) -> pd.DataFrame:
     return _gather([u for u in done if u.source != HELD_OUT or flown[(u.part, u.contender)] == most], out)
 
 
-def units_of(plan: Plan, data: Path | None) -> list[Unit]:
+def units_of(plan: BenchmarkPlan, data: Path | None) -> list[Unit]:
     """Everything a plan asks for, flight by flight, so that a process makes a flight once for all contenders."""
     from pc2dae.benchmark.cases import held_out
     from pc2dae.benchmark.real import has_training, present
@@ -109,13 +109,13 @@ def units_of(plan: Plan, data: Path | None) -> list[Unit]:
     return units
 
 
-def _for_real(plan: Plan) -> Iterator[Contender]:
+def _for_real(plan: BenchmarkPlan) -> Iterator[Contender]:
     """Filters and any-suite models as they are; lean and wide, first seed, trained on the other files of the kind.
 
     Lean and wide as they ship know another suite: where nothing is trained they are left out.
     """
     for contender in contenders(plan):
-        is_first = contender.seed == 0 and contender.dress == "plain"
+        is_first = contender.seed == 0 and contender.output_head == "plain"
         if (contender.method in ON_REAL and is_first) if contender.is_trained else contender.method not in ON_REAL:
             yield contender
 
@@ -209,7 +209,7 @@ def _edition(contender: Contender) -> str:
 class _Told:
     """Counts what is done for whoever is watching."""
 
-    report: Report | None
+    report: ReportUnit | None
     total: int
     done: int
 

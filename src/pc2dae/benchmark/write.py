@@ -15,8 +15,8 @@ from pc2dae.atomic import replacing, write_text
 from pc2dae.benchmark.cases import FIRST_HELD_OUT, FIRST_TRAINING
 from pc2dae.benchmark.compare import mean_of, per_flight, with_common_seeds
 from pc2dae.benchmark.paper import NAMES
-from pc2dae.benchmark.plan import Plan
-from pc2dae.benchmark.sheet import Sheet
+from pc2dae.benchmark.plan import BenchmarkPlan
+from pc2dae.benchmark.result_table import ResultTable
 from pc2dae.benchmark.task import processor_seconds
 from pc2dae.flight.schema import timestamp
 from pc2dae.metrics.metric_info import METRICS
@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 MARKDOWN, JSON, PLOT = "tables.md", "tables.json", "scarcity.png"
 
 
-def write_tables(sheets: Sequence[Sheet], out: Path, plan: Plan, results: pd.DataFrame, *, command: str = "") -> None:
+def write_tables(
+    tables: Sequence[ResultTable], out: Path, plan: BenchmarkPlan, results: pd.DataFrame, *, command: str = ""
+) -> None:
     """Write DIR/tables.md and DIR/tables.json, and DIR/scarcity.png where that part was run."""
     facts = {
         "date": timestamp(),
@@ -40,15 +42,15 @@ def write_tables(sheets: Sequence[Sheet], out: Path, plan: Plan, results: pd.Dat
         "training_campaigns_from_seed": FIRST_TRAINING,
         "plan": asdict(plan),
     }
-    tables = {"facts": facts, "tables": [sheet.as_json() for sheet in sheets]}
-    write_text(out / JSON, json.dumps(tables, indent=1, ensure_ascii=False) + "\n")
-    write_text(out / MARKDOWN, "\n".join([_head(facts, plan), *(sheet.markdown() for sheet in sheets)]))
+    content = {"facts": facts, "tables": [table.as_json() for table in tables]}
+    write_text(out / JSON, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+    write_text(out / MARKDOWN, "\n".join([_head(facts, plan), *(table.markdown() for table in tables)]))
     scarce = results[(results["part"] == "scarcity") & (results["noise"] == "flight")]
     if len(scarce):
         plot_scarcity(with_common_seeds(scarce, "campaigns"), out / PLOT)
 
 
-def _head(facts: dict[str, Any], plan: Plan) -> str:
+def _head(facts: dict[str, Any], plan: BenchmarkPlan) -> str:
     """What was run, with what, on what."""
     trained = "lean and wide as shipped" if plan.use_shipped else f"up to {plan.seeds} training seeds (column seeds)"
     steps = f"{plan.steps} steps for every network" if plan.steps else "each network's own number of steps"

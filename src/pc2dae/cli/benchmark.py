@@ -15,10 +15,10 @@ from pc2dae.cli.output import FORCE, check_folder
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pc2dae.benchmark import Plan, Sheet
+    from pc2dae.benchmark import BenchmarkPlan, ResultTable
 
 
-@app.command()
+@app.command(rich_help_panel="Research")
 def benchmark(
     out: Path = typer.Option(..., "-o", "--out", metavar="DIR", help="Results; the same command goes on where it was."),
     quick: bool = typer.Option(False, "--quick", help="5 flights, shipped weights, short training: under 3 minutes."),
@@ -41,7 +41,7 @@ def benchmark(
     from rich.console import Console
 
     from pc2dae import benchmark as room
-    from pc2dae.benchmark import FULL, QUICK, all_sheets, plan_of
+    from pc2dae.benchmark import FULL, QUICK, all_tables, plan_of
     from pc2dae.benchmark.plan import missing
     from pc2dae.benchmark.real import shared_data
     from pc2dae.benchmark.signals import write_signals
@@ -60,16 +60,16 @@ def benchmark(
     if "real" in plan.parts and folder is None:
         told.print("no real measurements beside the project: table 7 is left out")
     results = room.so_far(plan, out, data=folder) if so_far else _watched(plan, out, folder, workers)
-    sheets = all_sheets(results)
-    write_tables(sheets, out, plan, results, command=_command(out))
+    tables = all_tables(results)
+    write_tables(tables, out, plan, results, command=_command(out))
     if "simulated" in plan.parts:
         write_signals(plan, out)
     report_benchmark(out, out / "report.html")
     if as_json:
         typer.echo((out / "tables.json").read_text(encoding="utf-8"))
         return
-    for sheet in sheets:
-        _shown(sheet)
+    for table in tables:
+        _shown(table)
     typer.echo(f"written: {out}/results.parquet, tables.md, tables.json")
     typer.echo(f"the page: {out}/report.html")
 
@@ -82,17 +82,17 @@ def _command(out: Path) -> str:
     return shlex.join(["pc2dae", *("DIR" if word == str(out) else word for word in words)])
 
 
-def _shown(sheet: Sheet) -> None:
+def _shown(result: ResultTable) -> None:
     """Print a table as wide as its figures need, even where the terminal is narrower: a cut figure is a wrong one."""
     from rich.console import Console
 
-    table = sheet.rich()
+    table = result.rich()
     terminal = Console()
     least = terminal.measure(table, options=terminal.options.update(width=1000)).minimum
     Console(width=max(terminal.width, least), soft_wrap=True).print(table)
 
 
-def _watched(plan: Plan, out: Path, data: Path | None, workers: int) -> pd.DataFrame:
+def _watched(plan: BenchmarkPlan, out: Path, data: Path | None, workers: int) -> pd.DataFrame:
     """The results, progress and time left shown meanwhile."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn

@@ -38,17 +38,20 @@ def serve(
     import os
 
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+    from platformdirs import user_data_path
+
     from pc2dae.edge.broker import Broker
     from pc2dae.web.server import open_socket
     from pc2dae.web.server import serve as run
-    from pc2dae.web.settings import Limits, Settings, default_data
+    from pc2dae.web.settings import Limits, Settings
 
     first, *more = broker or ["localhost:1883"]
     for each in (first, *more):
         Broker.parse(each)
     limits = Limits(upload_bytes=upload * 1_000_000, wall_s=seconds, cpu_s=int(seconds) + 1,
                     memory_bytes=memory * 1_000_000)  # fmt: skip
-    settings = Settings(data=(data or default_data()).expanduser().resolve(), host=host, port=port, token=token,
+    folder = (data or user_data_path("pc2dae", appauthor=False)).expanduser().resolve()
+    settings = Settings(data=folder, host=host, port=port, token=token,
                         broker=first, more_brokers=tuple(more), any_broker=allow_any_broker,
                         topic_in=topic_in, topic_out=topic_out, workers=workers, limits=limits)  # fmt: skip
     listener = open_socket(settings)

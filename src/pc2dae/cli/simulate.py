@@ -10,7 +10,7 @@ import typer
 from pc2dae.cli.app import app
 
 if TYPE_CHECKING:
-    from pc2dae.simulate import Line
+    from pc2dae.simulate import Check
 
 
 @app.command()
@@ -95,7 +95,7 @@ def _check(folder: Path, *, as_json: bool) -> None:
         raise typer.Exit(1)
 
 
-def _table(lines: list[Line]) -> None:
+def _table(lines: list[Check]) -> None:
     from rich.console import Console
     from rich.table import Table
 

@@ -84,13 +84,13 @@ def train(
 def _check_names(variant: str, objective: str, begin: str | None) -> None:
     """Refuse what is misspelt before any flight is read."""
     from pc2dae.errors import ModelError, nearest
-    from pc2dae.training.checkpoint import BUILDERS
+    from pc2dae.training.networks import BUILDERS
     from pc2dae.training.objectives import OBJECTIVES
 
     if variant not in (*BUILDERS, "adaptive"):
-        raise ModelError(f"there is no network '{variant}'", hint=nearest(variant, [*BUILDERS, "adaptive"]))
+        raise ModelError(f"unknown network '{variant}'", hint=nearest(variant, [*BUILDERS, "adaptive"]))
     if objective not in OBJECTIVES:
-        raise ModelError(f"there is no objective '{objective}'", hint=nearest(objective, OBJECTIVES))
+        raise ModelError(f"unknown objective '{objective}'", hint=nearest(objective, OBJECTIVES))
     if begin not in (None, "pretrained", "scratch"):
         raise ModelError(f"--from {begin} is not known", hint=nearest(str(begin), ["pretrained", "scratch"]))
     if variant == "adaptive" and begin == "scratch":

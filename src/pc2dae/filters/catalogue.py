@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pc2dae.arrays import Array, Mask
+from pc2dae.arrays import Array, Floats, Mask
 from pc2dae.denoiser import Denoiser, Estimate, Job
 from pc2dae.errors import ModelError, nearest
-from pc2dae.filters.gaps import Values
 from pc2dae.filters.kalman import kalman, rts
 from pc2dae.filters.matern import matern
 from pc2dae.filters.ona import Ona
@@ -39,7 +38,7 @@ class Filter:
         """Nothing to learn from the flight: a filter looks at the values it is given."""
         return self._job
 
-    def _job(self, values: Values, environment: Values, valid: Mask) -> Estimate:
+    def _job(self, values: Floats, environment: Floats, valid: Mask) -> Estimate:
         answer = self.smooth(np.asarray(values, np.float64), valid)
         mean, sigma = answer if isinstance(answer, tuple) else (answer, None)
         return Estimate(mean, mean, sigma)
@@ -62,7 +61,7 @@ class Clipped:
         job = self.of.prepare(flight, suite)
         bound = np.array([[channel.lower_bound] for channel in suite.channels])
 
-        def clipped_job(values: Values, environment: Values, valid: Mask) -> Estimate:
+        def clipped_job(values: Floats, environment: Floats, valid: Mask) -> Estimate:
             answer = job(values, environment, valid)
             return Estimate(np.maximum(answer.unbounded, bound), answer.unbounded, answer.sigma)
 
@@ -82,14 +81,14 @@ class Oracle:
         """The jobs of all widths."""
         jobs = [candidate.prepare(flight, suite) for candidate in self.candidates]
 
-        def best_job(values: Values, environment: Values, valid: Mask) -> Estimate:
+        def best_job(values: Floats, environment: Floats, valid: Mask) -> Estimate:
             answers = [job(values, environment, valid) for job in jobs]
             scored = valid & np.isfinite(self.truth)
             errors = [np.where(scored, np.abs(answer.value - self.truth), 0.0).sum(axis=-1) for answer in answers]
             choice = np.argmin(np.nan_to_num(np.array(errors), nan=np.inf), axis=0)
             rows = np.arange(len(values))
 
-            def chosen(arrays: Sequence[Values]) -> Array:
+            def chosen(arrays: Sequence[Floats]) -> Array:
                 return np.asarray(np.stack(arrays)[choice, rows], np.float64)
 
             mean = chosen([answer.unbounded for answer in answers])

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pc2dae.arrays import Array, Mask
-
-Values = NDArray[np.floating[Any]]  # as they come, float32 or float64
+from pc2dae.arrays import Array, Floats, Mask
 
 
-def observed(values: Values, valid: Mask) -> tuple[Array, Mask]:
+def observed(values: Floats, valid: Mask) -> tuple[Array, Mask]:
     """`values` as float64 with 0 where nothing was observed, and where something was: marked valid and finite."""
     ok = np.asarray(valid, bool) & np.isfinite(values)
     return np.where(ok, values, 0.0).astype(np.float64), ok
 
 
-def fill(values: Values, valid: Mask) -> Array:
+def fill(values: Floats, valid: Mask) -> Array:
     """Straight lines across gaps, the first and last observation held beyond the ends; NaN where a channel has none."""
     x, ok = observed(values, valid)
     filled = np.full(x.shape, np.nan)
@@ -30,7 +26,7 @@ def fill(values: Values, valid: Mask) -> Array:
     return filled
 
 
-def at_native_rate(values: Values, valid: Mask, smooth: Callable[[Array, Mask], Array]) -> Array:
+def at_native_rate(values: Floats, valid: Mask, smooth: Callable[[Array, Mask], Array]) -> Array:
     """`smooth` applied on each sensor's own clock, with straight lines between its ticks.
 
     A sensor at 0.5 Hz on a 1 Hz grid is stale every second sample; interpolating it first would turn its white noise

@@ -15,7 +15,7 @@ from pc2dae.filters.gaps import observed
 _LENGTHS = np.array([2.0, 5.0, 12.0, 30.0, 80.0, 200.0])  # samples
 _POWERS = np.array([0.03, 0.3, 3.0, 30.0, 300.0, 3e4])  # s²/r
 
-State = tuple[Array, Array, Array, Array, Array]  # mean of f and f′/λ; their variances and covariance (11, 12, 22)
+_State = tuple[Array, Array, Array, Array, Array]  # mean of f and f′/λ; their variances and covariance (11, 12, 22)
 
 
 def matern(values: Array, valid: Mask, *, length: float | None = None) -> tuple[Array, Array]:
@@ -51,7 +51,7 @@ def _transition(lengths: Array) -> tuple[Array, Array, Array, Array]:
     return decay * (1 + rate), decay * rate, -decay * rate, decay * (1 - rate)
 
 
-def _predict(state: State, a: tuple[Array, ...], power: Array) -> State:
+def _predict(state: _State, a: tuple[Array, ...], power: Array) -> _State:
     """One sample ahead: A m, and A P Aᵀ + s²(I − A Aᵀ), in units of r."""
     a11, a12, a21, a22 = a
     m1, m2, p11, p12, p22 = state
@@ -67,7 +67,7 @@ def _predict(state: State, a: tuple[Array, ...], power: Array) -> State:
     )
 
 
-def _update(state: State, error: Array, weight: Array) -> State:
+def _update(state: _State, error: Array, weight: Array) -> _State:
     """The state after an observation with prediction `error`; `weight` = 1/(P₁₁ + 1), or 0 where none was made."""
     m1, m2, p11, p12, p22 = state
     k1, k2 = p11 * weight, p12 * weight
@@ -78,7 +78,7 @@ def _likelihood(x: Array, ok: Mask, lengths: Array, powers: Array) -> tuple[Arra
     """Log likelihood with r concentrated out, and that r, each (channel, candidate)."""
     a = _transition(lengths)
     zero = np.zeros(lengths.shape)
-    state: State = (zero, zero, powers, zero, powers)
+    state: _State = (zero, zero, powers, zero, powers)
     squares, logs = zero.copy(), zero.copy()
     for y, seen in zip(x.T[:, :, None], ok.T[:, :, None].astype(np.float64), strict=True):
         spread = state[2] + 1.0
@@ -96,7 +96,7 @@ def _smooth(x: Array, ok: Mask, lengths: Array, powers: Array) -> tuple[Array, A
     """Smoothed f and its variance in units of r, each (channel, time), by Rauch–Tung–Striebel over 2 × 2 blocks."""
     a = _transition(lengths)
     zero = np.zeros(len(x))
-    ahead: State = (zero, zero, powers, zero, powers)
+    ahead: _State = (zero, zero, powers, zero, powers)
     filtered, predicted = np.empty((x.shape[1], 5, len(x))), np.empty((x.shape[1], 5, len(x)))
     for t, (y, seen) in enumerate(zip(x.T, ok.T, strict=True)):
         here = _update(ahead, y - ahead[0], seen / (ahead[2] + 1.0))

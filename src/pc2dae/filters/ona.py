@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from pc2dae.arrays import Array, Mask
+from pc2dae.arrays import Array, Floats, Mask
 from pc2dae.denoiser import Estimate, Job
-from pc2dae.filters.gaps import Values, fill, observed
+from pc2dae.filters.gaps import fill, observed
 from pc2dae.suite import Suite
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _TAPE_ADVANCE = 1.0  # a fall in attenuation that noise never makes
 
 
-def ona_groups(attenuation: Values, *, rise: float = 0.05) -> NDArray[np.intp]:
+def ona_groups(attenuation: Floats, *, rise: float = 0.05) -> NDArray[np.intp]:
     """The number of the averaging interval each sample belongs to; missing attenuation continues the interval."""
     groups = np.zeros(len(attenuation), dtype=np.intp)
     start = last = np.nan
@@ -73,7 +73,7 @@ class Ona:
             if variable in flight:
                 row[:] = flight[variable].values
 
-        def job(values: Values, environment: Values, valid: Mask) -> Estimate:
+        def job(values: Floats, environment: Floats, valid: Mask) -> Estimate:
             mean = ona(np.asarray(values, np.float64), valid, attenuation, rise=self.rise)
             return Estimate(mean, mean)
 

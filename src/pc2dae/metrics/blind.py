@@ -10,24 +10,21 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.ndimage import median_filter
 from scipy.signal import get_window, welch
 
-from pc2dae.arrays import Array, Mask
-
-Values = NDArray[np.floating[Any]]
+from pc2dae.arrays import Array, Floats, Mask
 
 _SEGMENT = 256  # samples of a Welch segment
 _SHORTEST = 32  # samples of the shortest gap-free piece a spectrum is taken of
 
 
-def smoothness(output: Values, input: Values, valid: Mask) -> Array:
+def smoothness(output: Floats, input: Floats, valid: Mask) -> Array:
     """100·(1 − TV(output)/TV(input)) [%], TV = Σ|y(t+1) − y(t)| over successive observations."""
     return _percent(_each(_variation, output, valid), _each(_variation, input, valid))
 
 
-def hf_reduction(output: Values, input: Values, valid: Mask) -> Array:
+def hf_reduction(output: Floats, input: Floats, valid: Mask) -> Array:
     """100·(1 − P(output)/P(input)) [%], P the power above a quarter of Nyquist: Welch, Hann, 256, gap-free pieces."""
     rows = zip(output, input, valid, strict=True)
     both = [_fast_powers(np.stack([o, i]).astype(np.float64), ok) for o, i, ok in rows]
@@ -35,7 +32,7 @@ def hf_reduction(output: Values, input: Values, valid: Mask) -> Array:
     return _percent(after, before)
 
 
-def negatives(output: Values, valid: Mask) -> Array:
+def negatives(output: Floats, valid: Mask) -> Array:
     """Share of output values below 0 or not finite [%]; NaN for a channel of which nothing was observed.
 
     No value before the first observation or after the last is no fault: there is nothing to estimate it from.
@@ -47,7 +44,7 @@ def negatives(output: Values, valid: Mask) -> Array:
     return np.where(valid.any(axis=1), 100.0 * bad.sum(axis=1) / np.maximum(asked.sum(axis=1), 1), np.nan)
 
 
-def mean_10s_change(output: Values, input: Values, valid: Mask, sigma: Values, *, block: int = 10) -> Array:
+def mean_10s_change(output: Floats, input: Floats, valid: Mask, sigma: Floats, *, block: int = 10) -> Array:
     """How far 10-s means moved, root mean square over blocks, in standard errors σ/√n of the mean of n observations."""
     size = output.shape[-1] // block * block
     shape = (len(output), -1, block)
@@ -62,7 +59,7 @@ def mean_10s_change(output: Values, input: Values, valid: Mask, sigma: Values, *
     return np.asarray(np.sqrt(mean))
 
 
-def pair_agreement(output: Values, input: Values, partner: Values, valid: Mask, *, slow: int = 301) -> float:
+def pair_agreement(output: Floats, input: Floats, partner: Floats, valid: Mask, *, slow: int = 301) -> float:
     """RMS difference of one sensor to its raw duplicate, after denoising over before; (time,) each.
 
     `output` must come from an input without the partner, whose noise is then independent of it: 1 is no gain, √½ all
@@ -83,7 +80,7 @@ def _percent(after: Array, before: Array) -> Array:
     return np.asarray(100.0 * (1.0 - share))
 
 
-def _each(measure: Any, values: Values, valid: Mask) -> Array:
+def _each(measure: Any, values: Floats, valid: Mask) -> Array:
     return np.array([measure(np.asarray(row, np.float64), ok) for row, ok in zip(values, valid, strict=True)])
 
 

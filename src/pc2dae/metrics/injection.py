@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-from pc2dae.arrays import Array
-
-Values = NDArray[np.floating[Any]]
+from pc2dae.arrays import Array, Floats
 
 LEVELS = (0.05, 0.10)  # the paper's medium and high σ, in units of the scale
 
 
-def scales(clean: Values, bound: Values) -> Array:
+def scales(clean: Floats, bound: Floats) -> Array:
     """P99.5 of each channel minus its lower bound: the unit of injected noise; 1 for a channel that never leaves it."""
     some = np.isfinite(clean).any(axis=-1, keepdims=True)
     high = np.nanpercentile(np.where(some, clean, 0.0), 99.5, axis=-1) - np.asarray(bound)
     return np.where(high > 0, high, 1.0)
 
 
-def inject(clean: Values, scale: Values, *, sigma: float, seed: int) -> Array:
+def inject(clean: Floats, scale: Floats, *, sigma: float, seed: int) -> Array:
     """clean + σ·scale·N(0, 1), (channel, time); no other noise."""
     noise = np.random.default_rng(seed).standard_normal(clean.shape)
     return np.asarray(clean + sigma * np.asarray(scale)[:, None] * noise)

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-from pc2dae.arrays import Array
+from pc2dae.arrays import Array, Floats
 from pc2dae.plumes import RATIOS, background, extents, threshold
 from pc2dae.plumes.encounters import widened
 from pc2dae.plumes.species import PPB, sensors
 from pc2dae.suite import Suite
 
-Values = NDArray[np.floating[Any]]
-
 SCORED = ("bc/co", "co/co2")  # the modified combustion efficiency follows from CO/CO₂ and hides its error
 
 
-def ratio_error(unbounded: Values, truth: Values, sigma: Values, suite: Suite) -> dict[str, float]:
+def ratio_error(unbounded: Floats, truth: Floats, sigma: Floats, suite: Suite) -> dict[str, float]:
     """|Error| of the flight's integrated ΔBC/ΔCO and ΔCO/ΔCO₂ [%], from the unbounded estimate."""
     true = _species(truth, sigma, suite)
     own = _species(unbounded, sigma, suite)
@@ -34,7 +29,7 @@ def ratio_error(unbounded: Values, truth: Values, sigma: Values, suite: Suite) -
     return errors
 
 
-def _species(values: Values, sigma: Values, suite: Suite) -> dict[str, Array]:
+def _species(values: Floats, sigma: Floats, suite: Suite) -> dict[str, Array]:
     """Excess of each species over its background: its sensors averaged by 1/σ², gases in ppb."""
     excess = np.asarray(values, np.float64) - background(values, sigma)
     result = {}

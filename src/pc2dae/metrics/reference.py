@@ -9,34 +9,31 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from pc2dae.arrays import Array, Mask
+from pc2dae.arrays import Array, Floats, Mask
 from pc2dae.plumes import background, find_encounters, half_rise, in_plume, threshold
-
-Values = NDArray[np.floating[Any]]
 
 _LEAST_SNR = 5.0  # of a true peak whose height and excess are scored
 _Z90 = 1.645
 _AROUND = 5  # samples before and after an encounter that belong to its integral
 
 
-def mae_improvement(output: Values, input: Values, truth: Values, valid: Mask) -> Array:
+def mae_improvement(output: Floats, input: Floats, truth: Floats, valid: Mask) -> Array:
     """100·(1 − MAE(output)/MAE(input)) [%] over observed samples."""
     after, before = (_mean(np.abs(np.asarray(x) - truth), valid) for x in (output, input))
     share = np.divide(after, before, where=before > 0, out=np.full(before.shape, np.nan))
     return np.asarray(100.0 * (1.0 - share))
 
 
-def snr_improvement(output: Values, input: Values, truth: Values, valid: Mask) -> Array:
+def snr_improvement(output: Floats, input: Floats, truth: Floats, valid: Mask) -> Array:
     """10·log10(MSE(input)/MSE(output)) [dB] over observed samples; the truth itself scores infinity, given as NaN."""
     after, before = (_mean((np.asarray(x) - truth) ** 2, valid) for x in (output, input))
     ratio = np.divide(before, after, where=(after > 0) & (before > 0), out=np.full(before.shape, np.nan))
     return np.asarray(10.0 * np.log10(ratio))
 
 
-def plume_scores(value: Values, unbounded: Values, truth: Values, sigma: Values) -> dict[str, Array]:
+def plume_scores(value: Floats, unbounded: Floats, truth: Floats, sigma: Floats) -> dict[str, Array]:
     """What happened to the plumes of each channel, at the encounters of the truth.
 
     `encounters`, and of them `missed`; `false` ones (none of the truth's overlaps); over true peaks of SNR ≥ 5:
@@ -85,7 +82,7 @@ def _edge(excess: Array, encounter: Any) -> float:
 
 
 def interval_scores(
-    value: Values, unbounded: Values, spread: Values, truth: Values, sigma: Values, bound: Values
+    value: Floats, unbounded: Floats, spread: Floats, truth: Floats, sigma: Floats, bound: Floats
 ) -> dict[str, Array]:
     """How honest a stated uncertainty `spread` is: `coverage_90` [%] overall, in plumes and in background; width; CRPS.
 
@@ -109,7 +106,7 @@ def interval_scores(
     }
 
 
-def censored_crps(truth: Values, mean: Values, sigma: Values, bound: Values) -> Array:
+def censored_crps(truth: Floats, mean: Floats, sigma: Floats, bound: Floats) -> Array:
     """Continuous ranked probability score of N(mean, σ²) with its part below `bound` moved onto it; truth ≥ bound.
 
     σ·{z(2Φ(z) − 1) + 2φ(z) − 1/√π − [lΦ(l)² + 2φ(l)Φ(l) − Φ(√2 l)/√π]}, z = (truth − mean)/σ, l = (bound − mean)/σ.
@@ -123,7 +120,7 @@ def censored_crps(truth: Values, mean: Values, sigma: Values, bound: Values) -> 
 
 
 def leakage(
-    estimate: Callable[[Values], Values], values: Values, sigma: Values, *, channels: list[int] | None = None
+    estimate: Callable[[Floats], Floats], values: Floats, sigma: Floats, *, channels: list[int] | None = None
 ) -> Array:
     """A plume put into one channel only: the largest mean movement of any other channel, in that channel's σ.
 
@@ -147,7 +144,7 @@ def leakage(
     return result
 
 
-def _mean(x: Values | Mask, where: Mask) -> Array:
+def _mean(x: Floats | Mask, where: Mask) -> Array:
     """Mean over time of the finite values of `x` where asked; NaN where there is none."""
     some = where & np.isfinite(x)
     count = some.sum(axis=-1)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pc2dae.arrays import Array, Mask
+from pc2dae.arrays import Array, Floats, Mask
 from pc2dae.denoiser import Estimate, Job
 from pc2dae.metrics import blind, reference
 from pc2dae.metrics.ratio import ratio_error
@@ -17,7 +16,6 @@ from pc2dae.suite import Suite
 if TYPE_CHECKING:
     import pandas as pd
 
-Values = NDArray[np.floating[Any]]
 
 ALL = "all"  # in place of a channel's or a family's name: the mean over them
 RATIO = "ratio"  # the family that emission ratios are listed under
@@ -25,12 +23,12 @@ RATIO = "ratio"  # the family that emission ratios are listed under
 
 def score(
     estimate: Estimate,
-    values: Values,
+    values: Floats,
     valid: Mask,
     suite: Suite,
     *,
-    truth: Values | None = None,
-    sigma: Values | None = None,
+    truth: Floats | None = None,
+    sigma: Floats | None = None,
 ) -> pd.DataFrame:
     """Columns channel, family, metric, value; a family's mean has channel "all", the mean of families family "all" too.
 
@@ -54,7 +52,7 @@ def score(
     return with_means(rows)
 
 
-def pair_scores(job: Job, values: Values, environment: Values, valid: Mask, suite: Suite) -> pd.DataFrame:
+def pair_scores(job: Job, values: Floats, environment: Floats, valid: Mask, suite: Suite) -> pd.DataFrame:
     """`pair_agreement` of every sensor that has a duplicate: the denoiser runs again with the duplicate withheld."""
     rows = []
     for pair in suite.duplicates():
@@ -70,7 +68,7 @@ def pair_scores(job: Job, values: Values, environment: Values, valid: Mask, suit
 
 
 def leakage_scores(
-    job: Job, values: Values, environment: Values, valid: Mask, suite: Suite, *, channels: list[str] | None = None
+    job: Job, values: Floats, environment: Floats, valid: Mask, suite: Suite, *, channels: list[str] | None = None
 ) -> pd.DataFrame:
     """`leakage` out of each channel (or of `channels` alone): one run of the denoiser for each."""
     sigma = noise_level(values, valid).sigma
@@ -94,7 +92,7 @@ def with_means(rows: list[tuple[str, str, str, float]]) -> pd.DataFrame:
     return pd.concat([table, families, overall], ignore_index=True)
 
 
-def _blind(estimate: Estimate, values: Values, seen: Mask, sigma: Values) -> dict[str, Array]:
+def _blind(estimate: Estimate, values: Floats, seen: Mask, sigma: Floats) -> dict[str, Array]:
     out = estimate.value
     return {
         "smoothness": blind.smoothness(out, values, seen),
@@ -105,7 +103,7 @@ def _blind(estimate: Estimate, values: Values, seen: Mask, sigma: Values) -> dic
 
 
 def _reference(
-    estimate: Estimate, values: Values, seen: Mask, sigma: Values, response: Values, suite: Suite
+    estimate: Estimate, values: Floats, seen: Mask, sigma: Floats, response: Floats, suite: Suite
 ) -> dict[str, Array]:
     bound = np.array([c.lower_bound for c in suite.channels])
     truth = np.maximum(response, bound[:, None])

@@ -76,7 +76,7 @@ def _mixed(score: Tensor, offered: Tensor) -> Tensor:
     return (share * offered).sum(2) / share.sum(2)
 
 
-class Step(nn.Module):
+class ResidualStep(nn.Module):
     """Residual block ReLU(h + conv h): k = 3 along time, dilated; in rows: onnxruntime is fastest there."""
 
     def __init__(self, width: int, dilation: int, *, ahead: bool) -> None:
@@ -123,7 +123,7 @@ class Adaptive(nn.Module):
         self.enter = nn.Conv2d(features, width, 1)
         self.summarise = nn.Conv2d(width, 8, 1)
         self.enter_context = nn.Conv2d(16, width, 1)
-        self.first = nn.Sequential(*(Step(width, d, ahead=config.kernel_ahead) for d in (1, 2, 4)))
+        self.first = nn.Sequential(*(ResidualStep(width, d, ahead=config.kernel_ahead) for d in (1, 2, 4)))
         self.choose_first = nn.Conv2d(width, self.candidates + 1, 1)
         self.pair_score = nn.Parameter(  # coefficients in the order of `_pair_shares`
             torch.tensor([[-2.0, 2.0, 2.0, 0.0, 0.0, 0.0, 0.0]]).repeat(len(config.regressions), 1)
@@ -131,7 +131,7 @@ class Adaptive(nn.Module):
         self.ridge = nn.Parameter(torch.full((len(config.regressions),), -1.0))
         count = len(config.regressions)
         self.enter_second = nn.Conv2d(width + 2 + 5 * count, width, 1)
-        self.second = nn.Sequential(*(Step(width, d, ahead=config.kernel_ahead) for d in (1, 2)))
+        self.second = nn.Sequential(*(ResidualStep(width, d, ahead=config.kernel_ahead) for d in (1, 2)))
         self.choose_second = nn.Conv2d(width, self.candidates + 1 + 4 * count + 1, 1)
         with torch.no_grad():
             for name, value in self.named_parameters():

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 from scipy.ndimage import uniform_filter1d
 
-from pc2dae.arrays import Array, Mask
+from pc2dae.arrays import Array, Floats, Mask
 from pc2dae.plumes.encounters import in_plume
-
-Values = NDArray[np.floating[Any]]
 
 _WINDOW = 301  # samples the background is averaged over: minutes, longer than a crossing and shorter than drift
 _BLOCK = 30  # samples of one quantile in the first guess
@@ -20,13 +15,13 @@ _FIRST_WINDOWS = 3  # the first guess looks this much further: a stay in smoke c
 _ROUNDS = 5  # by then no sample changes sides
 
 
-def threshold(values: Values, sigma: Values) -> Array:
+def threshold(values: Floats, sigma: Floats) -> Array:
     """How far above background a plume starts, for each channel: max(3 σ, 5 % of the channel's range)."""
     spread = np.nan_to_num(np.nanmax(_seen(values), axis=-1) - np.nanmin(_seen(values), axis=-1))
     return np.asarray(np.maximum(3.0 * np.nan_to_num(sigma), 0.05 * spread))
 
 
-def background(values: Values, sigma: Values, *, window: int = _WINDOW) -> Array:
+def background(values: Floats, sigma: Floats, *, window: int = _WINDOW) -> Array:
     """The background of each channel, (channel, time): the running mean of clean air, straight under plumes.
 
     A first guess from low quantiles tells plumes from air; the mean of the air replaces it until both agree. A mean,
@@ -45,7 +40,7 @@ def _background(x: Array, sigma: Array, window: int) -> Array:
     return np.where(np.isfinite(x).any(axis=-1, keepdims=True), level, np.nan)
 
 
-def clean_air(excess: Array, sigma: Values) -> Mask:
+def clean_air(excess: Array, sigma: Floats) -> Mask:
     """Samples within 3 σ of the background, and not on the foot of anything that leaves it."""
     limit = 3.0 * np.nan_to_num(np.asarray(sigma, np.float64))[:, None]
     return ~in_plume(np.abs(excess), limit, shortest=1) & np.isfinite(excess)
@@ -80,12 +75,12 @@ def _running_mean(x: Array, weight: Mask, window: int, *, fallback: Array) -> Ar
                      for row, other in zip(mean, fallback, strict=True)])  # fmt: skip
 
 
-def _joined(steps: Values, at: Values, level: Array) -> Array:
+def _joined(steps: Floats, at: Floats, level: Array) -> Array:
     """Straight lines through the finite levels; NaN if there is none."""
     some = np.isfinite(level)
     return np.interp(steps, np.asarray(at)[some], level[some]) if some.any() else np.full(len(steps), np.nan)
 
 
-def _seen(x: Array | Values) -> Array:
+def _seen(x: Array | Floats) -> Array:
     """`x` with 0 in rows that hold no number at all, so that a quantile of nothing warns nobody."""
     return np.where(np.isfinite(x).any(axis=-1, keepdims=True), x, 0.0)

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pc2dae.arrays import Mask
-
-Values = NDArray[np.floating[Any]]
+from pc2dae.arrays import Floats, Mask
 
 SHORTEST = 3  # samples above the threshold
 _FOOT = 1 / 3  # share of the threshold at which an encounter begins and ends
@@ -31,12 +28,12 @@ class Encounter:
         return self.stop - self.start
 
 
-def extents(excess: Values, threshold: float, *, shortest: int = SHORTEST) -> list[tuple[int, int]]:
+def extents(excess: Floats, threshold: float, *, shortest: int = SHORTEST) -> list[tuple[int, int]]:
     """[start, stop) of every stretch that exceeds `threshold` for at least `shortest` samples, out to a third of it."""
     return [(int(start), int(stop)) for start, stop in _held(excess > threshold, excess > threshold * _FOOT, shortest)]
 
 
-def in_plume(excess: Values, limit: Values, *, shortest: int = SHORTEST) -> Mask:
+def in_plume(excess: Floats, limit: Floats, *, shortest: int = SHORTEST) -> Mask:
     """Samples that belong to a plume encounter of their channel, `shortest` samples or longer; `limit` is a column."""
     apart = ((0, 0), (0, 1))  # all channels as one record, a sample of nothing after each
     high, foot = (np.pad(excess > level, apart).ravel() for level in (limit, limit * _FOOT))
@@ -48,7 +45,7 @@ def in_plume(excess: Values, limit: Values, *, shortest: int = SHORTEST) -> Mask
     return inside.reshape(excess.shape[0], -1)[:, :-1]
 
 
-def find_encounters(excess: Values, threshold: float, *, shortest: int = SHORTEST) -> list[Encounter]:
+def find_encounters(excess: Floats, threshold: float, *, shortest: int = SHORTEST) -> list[Encounter]:
     """The plume encounters of one channel, (time,), given its excess over background."""
     found = []
     for start, stop in extents(excess, threshold, shortest=shortest):
@@ -68,7 +65,7 @@ def widened(intervals: list[tuple[int, int]], margin: int, size: int) -> list[tu
     return merged
 
 
-def half_rise(excess: Values, encounter: Encounter) -> float:
+def half_rise(excess: Floats, encounter: Encounter) -> float:
     """When the excess last rises through half its peak before it, in samples of the record; NaN if never."""
     half = excess[encounter.peak_at] / 2
     first = max(encounter.start - 1, 0)

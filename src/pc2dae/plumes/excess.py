@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pc2dae.arrays import Mask
-
-Values = NDArray[np.floating[Any]]
+from pc2dae.arrays import Floats, Mask
 
 _FLANK = 150  # samples on either side that the background under an encounter rests on
 _JITTER = 0.1  # of a sample: how well a logger's clock says when a value was taken
@@ -26,13 +23,13 @@ class Excess:
 
 
 def integrate(
-    excess: Values,
+    excess: Floats,
     interval: tuple[int, int],
     outside: Mask,
     *,
     noise_sum_variance: float,
     seen: Mask | None = None,
-    unseen_sigma: Values | None = None,
+    unseen_sigma: Floats | None = None,
 ) -> Excess:
     """Σ excess over `interval`, one channel; `outside` marks plume-free samples, `seen` those that were observed.
 
@@ -58,18 +55,18 @@ def estimate_sum_variance(sigma: float, correlation_s: float, *, rate_hz: float 
     return float(sigma**2 * max(correlation_s * rate_hz, 1.0))
 
 
-def _timing(excess: Values, seen: Mask | None) -> float:
+def _timing(excess: Floats, seen: Mask | None) -> float:
     at = np.flatnonzero(np.isfinite(excess) if seen is None else seen & np.isfinite(excess))
     return float(np.sum(((np.diff(at) - 1) ** 2 / 12.0 + _JITTER**2) * np.diff(excess[at]) ** 2))
 
 
-def _in_gaps(sigma: Values) -> float:
+def _in_gaps(sigma: Floats) -> float:
     total = np.concatenate([[0.0], np.cumsum(sigma)])
     bounds = np.concatenate([[0], np.flatnonzero(sigma == 0), [len(sigma)]])
     return float(np.sum(np.diff(total[bounds]) ** 2))
 
 
-def _scatter(excess: Values, outside: Mask, size: int) -> float:
+def _scatter(excess: Floats, outside: Mask, size: int) -> float:
     """Variance of Σ over `size` samples minus `size` × the mean of both flanks, over places without plume."""
     flank = min(_FLANK, max(size, 30))
     total = np.concatenate([[0.0], np.cumsum(excess)])
@@ -78,7 +75,7 @@ def _scatter(excess: Values, outside: Mask, size: int) -> float:
     if len(at) == 0:
         return 0.0
 
-    def between(sums: Values, a: NDArray[np.intp], b: NDArray[np.intp]) -> Values:
+    def between(sums: Floats, a: NDArray[np.intp], b: NDArray[np.intp]) -> Floats:
         return np.asarray(sums[b] - sums[a])
 
     clean = between(count, at, at + size) == size

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pc2dae.arrays import Floats
 from pc2dae.plumes.excess import Excess
-
-Values = NDArray[np.floating[Any]]
 
 
 @dataclass(frozen=True)
@@ -36,7 +34,7 @@ def integral_ratio(numerator: Excess, denominator: Excess) -> Ratio:
     return Ratio(value, float(np.hypot(numerator.sigma, value * denominator.sigma) / abs(denominator.value)))
 
 
-def orthogonal_slope(x: Values, y: Values, *, sigma_x: float, sigma_y: float) -> float:
+def orthogonal_slope(x: Floats, y: Floats, *, sigma_x: float, sigma_y: float) -> float:
     """The slope of y against x when both have errors (Deming), δ = σ_y²/σ_x².
 
     b = [S_yy − δS_xx + √((S_yy − δS_xx)² + 4δS_xy²)] / 2S_xy; NaN where x and y do not vary together.
@@ -55,7 +53,7 @@ def orthogonal_slope(x: Values, y: Values, *, sigma_x: float, sigma_y: float) ->
     return float((rest + root) / (2 * sxy) if rest > 0 else 2 * delta * sxy / (root - rest))
 
 
-def correlation(x: Values, y: Values) -> float:
+def correlation(x: Floats, y: Floats) -> float:
     """r = S_xy/√(S_xx·S_yy) of the samples that both have; 0 where one of them does not vary."""
     some = np.isfinite(x) & np.isfinite(y)
     if not some.any():
@@ -65,7 +63,7 @@ def correlation(x: Values, y: Values) -> float:
     return float(dx @ dy) / power if power > 0 else 0.0
 
 
-def slope_ratio(x: Values, y: Values, *, sigma_x: float, sigma_y: float, block: int, seed: int = 0) -> Ratio:
+def slope_ratio(x: Floats, y: Floats, *, sigma_x: float, sigma_y: float, block: int, seed: int = 0) -> Ratio:
     """The orthogonal slope with the spread of a bootstrap over blocks as long as errors stay correlated [samples]."""
 
     def slope(index: NDArray[np.intp]) -> float:

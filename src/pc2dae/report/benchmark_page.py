@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from pc2dae.benchmark import Sheet, all_sheets
+from pc2dae.benchmark import ResultTable, all_tables
 from pc2dae.benchmark.compare import label, mean_of, per_flight
 from pc2dae.benchmark.plan import YARDSTICKS
 from pc2dae.errors import FlightError
@@ -105,7 +105,7 @@ def write_benchmark_page(results: str | os.PathLike[str], path: str | os.PathLik
         "lead": _lead(table),
         "tiles": tiles(flown),
         "signals": [name for name in ids if name.startswith("signals-")],
-        "sections": sections(all_sheets(table), ids),
+        "sections": sections(all_tables(table), ids),
     }
     write_page("benchmark.html.j2", path, figures=drawn, extra={"plumes": [], "colours": []}, context=context)
 
@@ -121,7 +121,7 @@ def read_results(path: str | os.PathLike[str]) -> pd.DataFrame:
     return table
 
 
-def sections(sheets: list[Sheet], drawn: list[str]) -> list[Section]:
+def sections(sheets: list[ResultTable], drawn: list[str]) -> list[Section]:
     """The sections that have anything to show, with their tables."""
     chosen = []
     for section in SECTIONS:
@@ -132,7 +132,7 @@ def sections(sheets: list[Sheet], drawn: list[str]) -> list[Section]:
     return chosen
 
 
-def table_of(sheet: Sheet) -> Table:
+def table_of(sheet: ResultTable) -> Table:
     """A benchmark's table as the page shows it: leads bold, published figures grey, yardsticks in italics."""
     rows = []
     for cells in sheet.rows:

@@ -8,15 +8,15 @@ from pc2dae.simulate.campaign import (
     write_campaign,
     write_flight_files,
 )
-from pc2dae.simulate.check import Line, compare
+from pc2dae.simulate.check import Check, compare
 from pc2dae.simulate.grid import true_grid
 from pc2dae.simulate.plan import PAPER_FLIGHTS, PAPER_SAMPLES, FlightPlan, plan_campaign
 
 __all__ = [
     "PAPER_FLIGHTS",
     "PAPER_SAMPLES",
+    "Check",
     "FlightPlan",
-    "Line",
     "SimulatedFlight",
     "compare",
     "fly_plan",

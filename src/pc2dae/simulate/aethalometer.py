@@ -17,7 +17,7 @@ from pc2dae.simulate.plan import UTC_OFFSET_MIN, FlightPlan
 from pc2dae.simulate.plumes import Smoke
 from pc2dae.simulate.position import latitude_longitude
 from pc2dae.simulate.processes import DT_S, at, lagged, swell
-from pc2dae.simulate.record import Record
+from pc2dae.simulate.record import InstrumentRecord
 
 SPOT_M2 = np.pi * 0.0015**2  # 3 mm spot
 C_REF = 1.3  # multiple scattering in the filter
@@ -58,7 +58,7 @@ class _Tape:
     loading: float  # k: a reading falls by this share per unit of attenuation
 
 
-def fly_ma200(plan: FlightPlan, path: Path, air: Air, smoke: Smoke) -> Record:
+def fly_ma200(plan: FlightPlan, path: Path, air: Air, smoke: Smoke) -> InstrumentRecord:
     """The MA200's log of a flight, and the noise-free channels."""
     rng = plan.rng(10)
     rows = sampling(rng, plan.samples, jitter_s=0.02, gaps_per_hour=2.0, repeats_per_hour=1.0)
@@ -93,7 +93,7 @@ def fly_ma200(plan: FlightPlan, path: Path, air: Air, smoke: Smoke) -> Record:
         rows_read=len(t), serial="MA200-0187", source="MA200-0187.csv", notes={"utc_offset_min": UTC_OFFSET_MIN},
     )  # fmt: skip
     lost = lost_seconds(rows, plan.samples)
-    return Record(
+    return InstrumentRecord(
         stream,
         clock,
         response={n: response_on_seconds(rows, clean[k], plan.samples) for n, k in CHANNELS.items()},

@@ -14,11 +14,11 @@ from pc2dae.flags import FLAT_LINE, MISSING, SPIKE
 from pc2dae.flight.stream import Stream
 from pc2dae.simulate.atmosphere import Air
 from pc2dae.simulate.clocks import lost_seconds, own_clock, response_on_seconds, sampling
-from pc2dae.simulate.payload import BOARDS, NOISE_PPB, ZERO_PPB, Cell, Sheet, make_cells
+from pc2dae.simulate.payload import BOARDS, NOISE_PPB, ZERO_PPB, GasCell, Sheet, make_cells
 from pc2dae.simulate.plan import UTC_OFFSET_MIN, FlightPlan
 from pc2dae.simulate.plumes import Smoke
 from pc2dae.simulate.processes import DT_S, at, lagged, second_means, swell
-from pc2dae.simulate.record import Record
+from pc2dae.simulate.record import InstrumentRecord
 
 DOUBLING_C = 10.0  # the zero current doubles per 10 degC
 AUXILIARY_NOISE = 0.25  # of the working electrode's
@@ -34,7 +34,7 @@ class Electrodes:
     ae: Array
 
 
-def fly_boards(plan: FlightPlan, air: Air, smoke: Smoke) -> list[Record]:
+def fly_boards(plan: FlightPlan, air: Air, smoke: Smoke) -> list[InstrumentRecord]:
     """The logs of both boards, and the noise-free channels."""
     cells = make_cells(plan.seed, perfect_sheets=plan.perfect_sheets)
     boards = {unit: _board_temperature(plan, air, unit) for unit in BOARDS}
@@ -54,7 +54,7 @@ def _board_temperature(plan: FlightPlan, air: Air, unit: str) -> Array:
     return lagged(air.chamber_temperature, t90_s=float(rng.uniform(1.5, 2.5))) + own
 
 
-def _electrodes(plan: FlightPlan, cell: Cell, air: Air, smoke: Smoke, temperature: Array) -> Electrodes:
+def _electrodes(plan: FlightPlan, cell: GasCell, air: Air, smoke: Smoke, temperature: Array) -> Electrodes:
     """WE and AE of one cell: lagged gas times true sensitivity, other gases, humidity, drift, and the sheet's zero."""
     rng = plan.rng(21, ord(cell.unit), *cell.gas.encode())
     own = sensitivity(cell.sheet, "we_sensitivity")
@@ -77,7 +77,9 @@ def _electrodes(plan: FlightPlan, cell: Cell, air: Air, smoke: Smoke, temperatur
     return Electrodes(zero.working_electrode(corrected, ae), ae)
 
 
-def _read(cells: dict[str, Cell], electrodes: dict[str, Electrodes], temperature: dict[str, Array]) -> dict[str, Array]:
+def _read(
+    cells: dict[str, GasCell], electrodes: dict[str, Electrodes], temperature: dict[str, Array]
+) -> dict[str, Array]:
     """Compensated channels [ppb] by the sheets handed out; the OX cell takes NO2 from its own board."""
     out: dict[str, Array] = {}
     for name in sorted(cells, key=lambda n: cells[n].gas == "o3"):
@@ -87,7 +89,7 @@ def _read(cells: dict[str, Cell], electrodes: dict[str, Electrodes], temperature
     return {name: out[name] for name in cells}
 
 
-def noise_ppb(cell: Cell, cells: dict[str, Cell]) -> float:
+def noise_ppb(cell: GasCell, cells: dict[str, GasCell]) -> float:
     """White noise of a compensated channel, one sigma of a row [ppb]; O3 also carries the NO2 cell's."""
     own = NOISE_PPB[cell.gas]
     if cell.gas != "o3":
@@ -97,7 +99,7 @@ def noise_ppb(cell: Cell, cells: dict[str, Cell]) -> float:
 
 
 def _zero_errors(
-    plan: FlightPlan, cells: dict[str, Cell], electrodes: dict[str, Electrodes], boards: dict[str, Array]
+    plan: FlightPlan, cells: dict[str, GasCell], electrodes: dict[str, Electrodes], boards: dict[str, Array]
 ) -> dict[str, float]:
     """How far each working electrode's zero has moved since the factory [mV].
 
@@ -134,11 +136,11 @@ def _zero_errors(
 def _log(
     plan: FlightPlan,
     unit: str,
-    cells: dict[str, Cell],
+    cells: dict[str, GasCell],
     electrodes: dict[str, Electrodes],
     temperature: Array,
     zeros: dict[str, float],
-) -> Record:
+) -> InstrumentRecord:
     rng = plan.rng(23, ord(unit))
     clock = own_clock(rng)
     rows = sampling(rng, plan.samples, jitter_s=0.03, gaps_per_hour=4.0, repeats_per_hour=2.0)
@@ -177,7 +179,7 @@ def _log(
         rows_read=len(t), calibration=sheet, serial=f"AFE-{26 if unit == 'a' else 31:06d}", source=f"afe_{unit}.csv",
         notes={"utc_offset_min": UTC_OFFSET_MIN},
     )  # fmt: skip
-    return Record(
+    return InstrumentRecord(
         stream,
         clock,
         response={n: response_on_seconds(rows, v, plan.samples) for n, v in noise_free.items()},
@@ -191,7 +193,7 @@ def _board_sheet(unit: str, sensors: list[Sheet]) -> Sheet:
     return {"type": "810-0023-00", "calibrated_on": "2025-04-11", "pt1000_v20": 0.312, "unit": unit, "sensors": sensors}
 
 
-def _true_sheet(cell: Cell, zero_mv: float) -> Sheet:
+def _true_sheet(cell: GasCell, zero_mv: float) -> Sheet:
     """The sheet with which compensation would give the lagged ambient gas (cross-sensitivities and drift apart)."""
     true = dict(cell.sheet)
     true["we_electronic_zero_mv"] += zero_mv

@@ -15,14 +15,14 @@ from pc2dae.simulate.plan import UTC_OFFSET_MIN, FlightPlan
 from pc2dae.simulate.plumes import Smoke
 from pc2dae.simulate.position import latitude_longitude
 from pc2dae.simulate.processes import at, lagged, swell, wander
-from pc2dae.simulate.record import Record
+from pc2dae.simulate.record import InstrumentRecord
 
 SCD30_T90_S = 20.0 * np.log(10.0)  # time constant 20 s (data sheet)
 PMS_WARM_UP_S = 8
 PMS_LIMIT = 1000.0  # ug m-3; more is not told apart
 
 
-def fly_scd30(plan: FlightPlan, air: Air, smoke: Smoke) -> Record:
+def fly_scd30(plan: FlightPlan, air: Air, smoke: Smoke) -> InstrumentRecord:
     """The SCD30: a value every two seconds, logged every second, so that every second row is a repeat."""
     rng = plan.rng(30)
     clock = own_clock(rng)
@@ -50,10 +50,10 @@ def fly_scd30(plan: FlightPlan, air: Air, smoke: Smoke) -> Record:
     bits[t[repeat].astype(int)] |= STALE
     stream = _stream(plan, "scd30", "", clock.shows(plan.start, t), columns, serial="SCD30-7F21")
     response = {"co2_scd30": response_on_seconds(rows, clean, plan.samples)}
-    return Record(stream, clock, response, {"co2_scd30": bits}, {"co2_scd30": SCD30_T90_S})
+    return InstrumentRecord(stream, clock, response, {"co2_scd30": bits}, {"co2_scd30": SCD30_T90_S})
 
 
-def fly_li830(plan: FlightPlan, air: Air, smoke: Smoke) -> Record:
+def fly_li830(plan: FlightPlan, air: Air, smoke: Smoke) -> InstrumentRecord:
     """The LI-830, pumped, two records a second."""
     rng = plan.rng(31)
     clock = own_clock(rng)
@@ -74,7 +74,7 @@ def fly_li830(plan: FlightPlan, air: Air, smoke: Smoke) -> Record:
         "flow": 0.75 + rng.normal(0, 0.004, len(t)),
     }
     stream = _stream(plan, "li830", "", clock.shows(plan.start, t), columns, serial="830-1022")
-    return Record(
+    return InstrumentRecord(
         stream,
         clock,
         {"co2_li830": response_on_seconds(rows, at(rows.every_s, reading), plan.samples)},
@@ -83,7 +83,7 @@ def fly_li830(plan: FlightPlan, air: Air, smoke: Smoke) -> Record:
     )
 
 
-def fly_pms5003(plan: FlightPlan, smoke: Smoke, unit: str) -> Record:
+def fly_pms5003(plan: FlightPlan, smoke: Smoke, unit: str) -> InstrumentRecord:
     """One PMS5003: whole micrograms, a slow fan, noise that grows with the signal, zeros while it warms up."""
     rng = plan.rng(32, int(unit))
     clock = own_clock(rng)
@@ -103,10 +103,10 @@ def fly_pms5003(plan: FlightPlan, smoke: Smoke, unit: str) -> Record:
         faults[name][:PMS_WARM_UP_S] |= STARTUP
         faults[name][on_seconds(t, logged, plan.samples) > PMS_LIMIT] |= SATURATED  # a flag tells of the log
     stream = _stream(plan, "pms5003", unit, clock.shows(plan.start, t), columns, serial=f"PMS-{40 + int(unit):04d}")
-    return Record(stream, clock, response, faults, dict.fromkeys(response, t90))
+    return InstrumentRecord(stream, clock, response, faults, dict.fromkeys(response, t90))
 
 
-def fly_bme280(plan: FlightPlan, air: Air) -> Record:
+def fly_bme280(plan: FlightPlan, air: Air) -> InstrumentRecord:
     """The BME280, in the payload's chamber."""
     rng = plan.rng(33)
     clock = own_clock(rng)
@@ -121,10 +121,10 @@ def fly_bme280(plan: FlightPlan, air: Air) -> Record:
         ),
         "pressure": np.round(at(t, air.pressure) + rng.normal(0, 0.4) + rng.normal(0, 0.015, len(t)), 3),
     }
-    return Record(_stream(plan, "bme280", "", clock.shows(plan.start, t), columns, serial="BME280-76"), clock)
+    return InstrumentRecord(_stream(plan, "bme280", "", clock.shows(plan.start, t), columns, serial="BME280-76"), clock)
 
 
-def fly_autopilot(plan: FlightPlan, path: Path, air: Air) -> Record:
+def fly_autopilot(plan: FlightPlan, path: Path, air: Air) -> InstrumentRecord:
     """The autopilot at 5 Hz: GPS position and speed, the state estimator's speed, the barometer; its clock is GPS."""
     rng = plan.rng(34)
     t = np.arange(plan.samples * 5) / 5.0
@@ -153,7 +153,7 @@ def fly_autopilot(plan: FlightPlan, path: Path, air: Air) -> Record:
         "baro_temperature": at(t, lagged(air.temperature, t90_s=200.0)) + 9.0 + rng.normal(0, 0.02, count),
     }
     stream = _stream(plan, "ardupilot", "", GPS_CLOCK.shows(plan.start, t), columns, clock="gps", serial="CubeOrange")
-    return Record(stream, GPS_CLOCK)
+    return InstrumentRecord(stream, GPS_CLOCK)
 
 
 UNITS = {

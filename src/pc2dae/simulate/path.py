@@ -55,10 +55,10 @@ def fly(rng: np.random.Generator, samples: int) -> Path:
 _DRIFT_QUANTILES = np.array([0.0, 0.35, 0.72, 0.93, 1.0]), np.array([0.101, 0.15, 0.213, 0.32, 0.45])
 _DRIFT_MEAN = float(np.trapezoid(np.interp(np.linspace(0, 1, 999), *_DRIFT_QUANTILES), np.linspace(0, 1, 999)))
 
-Segment = tuple[str, int, float]  # kind, seconds, cruise speed
+PathSegment = tuple[str, int, float]  # kind, seconds, cruise speed
 
 
-def _legs(rng: np.random.Generator, seconds: int, distance: float) -> list[Segment]:
+def _legs(rng: np.random.Generator, seconds: int, distance: float) -> list[PathSegment]:
     """Legs that take `seconds` and together cover `distance` [m]; one reaches the speed limit, the last leads home."""
     home = int(np.clip(seconds // 3, 20, 45))  # long enough to come back from anywhere
     durations: list[int] = []
@@ -87,7 +87,7 @@ def _covered(cruise: Array, durations: list[int]) -> float:
     return float(np.sum(cruise * (np.array(durations) - cruise / ACCELERATION)))
 
 
-def _split(rng: np.random.Generator, seconds: int, *, shortest: int, longest: int, kind: str) -> list[Segment]:
+def _split(rng: np.random.Generator, seconds: int, *, shortest: int, longest: int, kind: str) -> list[PathSegment]:
     pieces: list[int] = []
     while (left := seconds - sum(pieces)) > 0:
         piece = int(rng.integers(shortest, longest))
@@ -95,10 +95,10 @@ def _split(rng: np.random.Generator, seconds: int, *, shortest: int, longest: in
     return [(kind, piece, 0.0) for piece in pieces]
 
 
-def _interleave(rng: np.random.Generator, hovers: list[Segment], legs: list[Segment]) -> list[Segment]:
+def _interleave(rng: np.random.Generator, hovers: list[PathSegment], legs: list[PathSegment]) -> list[PathSegment]:
     """All hovers but the last, a few legs after each, the first hover first."""
     places = np.sort(rng.integers(0, len(hovers) - 1, len(legs))) if len(hovers) > 1 else np.zeros(len(legs), int)
-    order: list[Segment] = []
+    order: list[PathSegment] = []
     for i, hover in enumerate(hovers[:-1]):
         order.append(hover)
         order.extend(leg for leg, place in zip(legs, places, strict=True) if place == i)
@@ -110,7 +110,7 @@ def _trapezoid(seconds: int, cruise: float) -> Array:
     return np.asarray(np.minimum(cruise, ACCELERATION * np.minimum(t, seconds - t)), dtype=np.float64)
 
 
-def _integrate(rng: np.random.Generator, segments: list[Segment], samples: int) -> Path:
+def _integrate(rng: np.random.Generator, segments: list[PathSegment], samples: int) -> Path:
     home = np.array([rng.uniform(-60, -20), rng.choice([-1, 1]) * rng.uniform(50, 90)])
     position = home.copy()
     vx, vy, level, airborne = [], [], [], []

@@ -47,7 +47,7 @@ CROSS = {
 
 
 @dataclass(frozen=True)
-class Cell:
+class GasCell:
     """One electrochemical cell."""
 
     gas: str
@@ -67,7 +67,7 @@ class Cell:
         return f"{self.gas}_{self.unit}"
 
 
-def make_cells(seed: int, *, perfect_sheets: bool = False) -> dict[str, Cell]:
+def make_cells(seed: int, *, perfect_sheets: bool = False) -> dict[str, GasCell]:
     """The payload's cells by channel; one payload flies a whole campaign."""
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0, 7)))
     cells = {}
@@ -80,7 +80,7 @@ def make_cells(seed: int, *, perfect_sheets: bool = False) -> dict[str, Cell]:
             slope, wetting = rng.normal(0, 0.06, 2)
             t90 = T90[f"{gas}_{unit}"] * float(np.exp(rng.normal(0, 0.03)))
             perfect = perfect_sheets
-            cell = Cell(
+            cell = GasCell(
                 gas=gas,
                 unit=unit,
                 sensor_type=FACTORY[gas][0],

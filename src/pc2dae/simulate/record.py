@@ -13,7 +13,7 @@ from pc2dae.simulate.clocks import Clock
 
 
 @dataclass(frozen=True)
-class Record:
+class InstrumentRecord:
     """One instrument's part of a simulated flight."""
 
     stream: Stream

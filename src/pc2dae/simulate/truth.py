@@ -22,7 +22,7 @@ from pc2dae.simulate.plan import FlightPlan
 from pc2dae.simulate.plumes import Smoke
 from pc2dae.simulate.position import latitude_longitude
 from pc2dae.simulate.processes import second_means
-from pc2dae.simulate.record import Record
+from pc2dae.simulate.record import InstrumentRecord
 from pc2dae.suite import load_suite
 
 ENCOUNTER_CO_PPB = 30.0  # three sigma of a CO cell
@@ -30,7 +30,7 @@ ENCOUNTER_SHARE = 0.05  # of the flight's range
 ENCOUNTER_S = 3
 
 
-def make_truth(plan: FlightPlan, path: Path, air: Air, smoke: Smoke, records: Sequence[Record]) -> xr.Dataset:
+def make_truth(plan: FlightPlan, path: Path, air: Air, smoke: Smoke, records: Sequence[InstrumentRecord]) -> xr.Dataset:
     """Everything that is known of a simulated flight, on its true seconds (UTC)."""
     suite = load_suite("black-kite")
     time = plan.start.astype("datetime64[ns]") + np.arange(plan.samples) * np.timedelta64(1, "s").astype(
@@ -124,7 +124,7 @@ def _encounters(truth: xr.Dataset) -> list[dict[str, float]]:
 
 
 def _attributes(
-    plan: FlightPlan, air: Air, smoke: Smoke, records: Sequence[Record], encounters: list[dict[str, float]]
+    plan: FlightPlan, air: Air, smoke: Smoke, records: Sequence[InstrumentRecord], encounters: list[dict[str, float]]
 ) -> dict[str, Any]:
     edges = smoke.edge_m
     facts = {record.stream.key: record.facts for record in records if record.facts}

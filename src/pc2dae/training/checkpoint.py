@@ -14,26 +14,21 @@ from torch import Tensor, nn
 
 from pc2dae.arrays import Floats
 from pc2dae.atomic import write_bytes
-from pc2dae.baselines import BASELINES
 from pc2dae.edge.card import Card, check_digest, digest, parse_card, render_card
 from pc2dae.edge.onnx_check import read_limited
 from pc2dae.edge.runtime import WindowedDenoiser
 from pc2dae.errors import ModelError, nearest
-from pc2dae.model.ablation import VARIANTS as ABLATED
 from pc2dae.suite import Suite, parse_suite
+from pc2dae.training.networks import BUILDERS
 from pc2dae.windows.scaling import Scaler
 
 WEIGHTS, CARD, ONNX = "weights.safetensors", "card.json", "model.onnx"
-# Which module's `build(name, suite, scaler)` makes which network.
-BUILDERS = {"lean": "pc2dae.model.pc2dae", "wide": "pc2dae.model.pc2dae"}
-BUILDERS |= dict.fromkeys(BASELINES, "pc2dae.baselines.output_head")
-BUILDERS |= dict.fromkeys(ABLATED, "pc2dae.model.ablation")
 
 
 def build_network(name: str, suite: Suite, scaler: Scaler) -> nn.Module:
     """A new network of the given kind for a suite."""
     if name not in BUILDERS:
-        raise ModelError(f"there is no network '{name}'", hint=nearest(name, BUILDERS))
+        raise ModelError(f"unknown network '{name}'", hint=nearest(name, BUILDERS))
     network: nn.Module = import_module(BUILDERS[name]).build(name, suite, scaler)
     return network
 

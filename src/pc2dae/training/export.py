@@ -26,7 +26,8 @@ from pc2dae.edge.onnx_check import read_limited, seal, verify_onnx
 from pc2dae.edge.runtime import INPUTS, denoiser_of
 from pc2dae.errors import ModelError
 from pc2dae.suite import Suite, parse_suite
-from pc2dae.training.checkpoint import BUILDERS, CARD, ONNX, load_checkpoint
+from pc2dae.training.checkpoint import CARD, ONNX, load_checkpoint
+from pc2dae.training.networks import BUILDERS
 
 TOLERANCE = 1e-4  # of the channel's scale, or of the value where that is larger
 ROUNDING = 10.0  # times torch's own rounding error: a twin's was up to 3.7 times it in 240 probes of four trained leans

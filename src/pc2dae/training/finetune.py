@@ -29,7 +29,7 @@ from pc2dae.noise import noise_level
 from pc2dae.suite import Suite
 from pc2dae.training.adaptive import Deployed, initializers, pretrained, with_weights
 from pc2dae.training.checkpoint import save_checkpoint
-from pc2dae.training.fit import Look, Settings, fit
+from pc2dae.training.fit import Look, TrainingSettings, fit
 from pc2dae.windows.corruption import recorrupt
 from pc2dae.windows.slicing import (
     Record,
@@ -41,7 +41,7 @@ from pc2dae.windows.slicing import (
     tiled_places,
 )
 
-SETTINGS = Settings(steps=40, batch=4, learning_rate=2e-4, warmup=5, every=10, patience=3)
+SETTINGS = TrainingSettings(steps=40, batch=4, learning_rate=2e-4, warmup=5, every=10, patience=3)
 LENGTH = 768  # samples of a crop
 HELD_OUT = 0.3  # share of the record that judges: the gain is small beside the noise of the target
 DRAWS = 4  # recorruptions of each held-out record
@@ -83,7 +83,7 @@ def finetune(
     suite: Suite,
     *,
     folder: Path,
-    settings: Settings = SETTINGS,
+    settings: TrainingSettings = SETTINGS,
     report: Callable[[Look], None] | None = None,
 ) -> Card:
     """Tune the shipped network to records and save it in `folder`; the card says whether the weights changed."""

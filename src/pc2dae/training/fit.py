@@ -26,7 +26,7 @@ B = TypeVar("B")  # whatever `draw` gives and `loss` takes
 
 
 @dataclass(frozen=True)
-class Settings:
+class TrainingSettings:
     """How long and how fast to learn."""
 
     steps: int = 900
@@ -57,7 +57,7 @@ def fit(
     draw: Callable[[np.random.Generator], B],
     loss: Callable[[nn.Module, B, int], dict[str, Tensor]],
     held_out: Sequence[B],
-    settings: Settings,
+    settings: TrainingSettings,
     state: Path | None = None,
     report: Callable[[Look], None] | None = None,
 ) -> list[Look]:
@@ -104,7 +104,7 @@ def fit(
     return looks
 
 
-def learning_rate(step: int, settings: Settings) -> float:
+def learning_rate(step: int, settings: TrainingSettings) -> float:
     """Linear warm-up, then half a cosine down to zero."""
     if step < settings.warmup:
         return settings.learning_rate * (step + 1) / settings.warmup
@@ -126,7 +126,7 @@ def _best(looks: list[Look]) -> Look:
     return min(looks, key=lambda look: look.held_out if math.isfinite(look.held_out) else math.inf)
 
 
-def _is_over(looks: list[Look], settings: Settings) -> bool:
+def _is_over(looks: list[Look], settings: TrainingSettings) -> bool:
     return bool(looks) and len(looks) - 1 - looks.index(_best(looks)) >= settings.patience
 
 

@@ -44,7 +44,7 @@ def objective_of(name: str, scaler: Scaler, records: Sequence[Record]) -> Object
         return _truth
     if name == "blindspot":
         return _blindspot(records)
-    raise ModelError(f"there is no objective '{name}'", hint=nearest(name, OBJECTIVES))
+    raise ModelError(f"unknown objective '{name}'", hint=nearest(name, OBJECTIVES))
 
 
 OBJECTIVES = ("paper", "blindspot", "truth")

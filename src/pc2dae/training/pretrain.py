@@ -25,10 +25,10 @@ from torch.nn import functional as F
 from pc2dae.edge.levels import of_flight
 from pc2dae.model.adaptive import VARIANTS, Adaptive
 from pc2dae.simulate.random_scenes import HIGHEST_SNR, random_scene
-from pc2dae.training.fit import Look, Settings, fit
+from pc2dae.training.fit import Look, TrainingSettings, fit
 
-SETTINGS = Settings(steps=4000, learning_rate=3e-3, warmup=100, every=100, patience=1000)
-BRIGHT = Settings(learning_rate=1e-3, warmup=50, every=100, patience=1000)
+SETTINGS = TrainingSettings(steps=4000, learning_rate=3e-3, warmup=100, every=100, patience=1000)
+BRIGHT = TrainingSettings(learning_rate=1e-3, warmup=50, every=100, patience=1000)
 BRIGHT_SHARE = 5  # steps before for one of these
 BRIGHT_SNR = 3000.0  # a CO cell in fresh smoke
 LENGTH = 1024  # samples of a scene: a short flight
@@ -94,7 +94,7 @@ def _bounded(ratio: Tensor) -> Tensor:
 
 
 def pretrain(
-    folder: Path, *, variant: str = "adaptive", settings: Settings = SETTINGS, start: Path | None = None
+    folder: Path, *, variant: str = "adaptive", settings: TrainingSettings = SETTINGS, start: Path | None = None
 ) -> Adaptive:
     """Train a variant from a seed, or on from weights in the file `start`; the same call resumes a run cut short."""
     torch.manual_seed(settings.seed)

@@ -6,6 +6,7 @@ import json
 import platform
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -15,17 +16,16 @@ import torch
 from torch import nn
 
 from pc2dae.atomic import replacing, write_text
-from pc2dae.baselines import BASELINES, baseline_loss, draw_crops
 from pc2dae.edge.card import Card, parse_card
 from pc2dae.edge.onnx_check import read_limited
 from pc2dae.errors import ModelError
-from pc2dae.model.ablation import VARIANTS as ABLATED
 from pc2dae.model.pc2dae import VARIANTS
 from pc2dae.suite import Suite
 from pc2dae.training.checkpoint import CARD, build_network, save_checkpoint
 from pc2dae.training.export import export_onnx
 from pc2dae.training.finetune import SETTINGS as TUNING
-from pc2dae.training.fit import Look, Settings, fit
+from pc2dae.training.fit import Look, TrainingSettings, fit
+from pc2dae.training.networks import BASELINE_NETWORKS, BUILDERS
 from pc2dae.training.objectives import Loss, Objective, objective_of, physics_loss
 from pc2dae.windows.scaling import Scaler, fit_scaler
 from pc2dae.windows.slicing import Crops, Record, Segment, data_hash, random_crops, split, tiled_crops
@@ -44,14 +44,14 @@ STATE, CONFIG, HISTORY, PLOT = "state.safetensors", "config.json", "history.csv"
 
 
 @dataclass(frozen=True)
-class Plan:
+class TrainingPlan:
     """Everything that decides a run's result, beside the data."""
 
     network: str = "lean"
     objective: str = "paper"
     mass: float = 0.0  # weights of the two terms the paper announces and does not define
     spectral: float = 0.0
-    settings: Settings = field(default_factory=Settings)
+    settings: TrainingSettings = field(default_factory=TrainingSettings)
 
 
 @dataclass(frozen=True)
@@ -64,13 +64,13 @@ class Material:
     scaler: Scaler
 
 
-def settings_for(network: str) -> Settings:
-    """How a network learns unless told otherwise; one in another dress or with a part taken away like the whole."""
+def settings_for(network: str) -> TrainingSettings:
+    """Default settings of a network; variants of output head and ablations use those of the whole network."""
     if network == "adaptive":
         return TUNING
     whole = network.partition("+")[0]
     rate = LEARNING_RATES.get(whole) or LEARNING_RATES.get(whole.partition("-")[0])
-    return Settings() if rate is None else Settings(learning_rate=rate)
+    return TrainingSettings() if rate is None else TrainingSettings(learning_rate=rate)
 
 
 def material_of(records: Sequence[Record], suite: Suite, *, seed: int) -> Material:
@@ -89,7 +89,7 @@ def material_of(records: Sequence[Record], suite: Suite, *, seed: int) -> Materi
 def train(
     records: Sequence[Record],
     suite: Suite,
-    plan: Plan,
+    plan: TrainingPlan,
     *,
     folder: Path,
     report: Callable[[Look], None] | None = None,
@@ -113,7 +113,7 @@ def train(
     network = build_network(plan.network, suite, material.scaler)
     objective = objective_of(plan.objective, material.scaler, records)
     loss = loss_of(plan, suite)
-    crops = draw_crops(plan.network)
+    crops = crops_for(plan.network)
     looks = learn(network, material, objective, loss, plan.settings, crops=crops, state=folder / STATE, report=report)
     _write_history(folder, looks)
     _plot(folder / PLOT, looks, title=f"{plan.network}, objective {plan.objective}, seed {plan.settings.seed}")
@@ -126,12 +126,24 @@ def train(
     return card
 
 
-def loss_of(plan: Plan, suite: Suite) -> Loss:
+def loss_of(plan: TrainingPlan, suite: Suite) -> Loss:
     """What the planned network is trained with."""
     families = [len(family.channel) for family in suite.family]
-    if plan.network in BASELINES:
+    if plan.network in BASELINE_NETWORKS:
+        from pc2dae.baselines import baseline_loss
+
         return baseline_loss(plan.network, families, steps=plan.settings.steps)
-    return physics_loss((VARIANTS | ABLATED)[plan.network], families, mass=plan.mass, spectral=plan.spectral)
+    variant = import_module(BUILDERS[plan.network]).VARIANTS[plan.network]
+    return physics_loss(variant, families, mass=plan.mass, spectral=plan.spectral)
+
+
+def crops_for(network: str) -> Callable[..., Crops]:
+    """How the windows of a step are drawn: at random; CBDAE's contrastive term needs consecutive ones too."""
+    if network.startswith("cbdae"):
+        from pc2dae.baselines import with_consecutive
+
+        return with_consecutive
+    return random_crops
 
 
 def learn(
@@ -139,7 +151,7 @@ def learn(
     material: Material,
     objective: Objective,
     loss: Loss,
-    settings: Settings,
+    settings: TrainingSettings,
     *,
     crops: Callable[..., Crops] = random_crops,
     state: Path | None = None,
@@ -158,7 +170,7 @@ def learn(
     )
 
 
-def make_card(plan: Plan, suite: Suite, material: Material, data: str, looks: Sequence[Look]) -> Card:
+def make_card(plan: TrainingPlan, suite: Suite, material: Material, data: str, looks: Sequence[Look]) -> Card:
     """What a model is and what it was made from."""
     best = min(looks, key=lambda look: look.held_out)
     return {

@@ -22,7 +22,7 @@ from pc2dae.web.body import SmallBody
 from pc2dae.web.jobs import QueueFull
 from pc2dae.web.problems import Refused
 from pc2dae.web.reference import reference
-from pc2dae.web.schemas import Problem
+from pc2dae.web.schemas import ApiError
 from pc2dae.web.settings import Settings
 from pc2dae.web.station import Station
 
@@ -55,7 +55,7 @@ def create_app(settings: Settings) -> Guard:
     app = FastAPI(
         title="pc2dae ground station", version=__version__, lifespan=life, docs_url=None, redoc_url=None,
         description="Drop a flight, look at it, compare methods, download, watch live.",
-        responses={"4XX": {"model": Problem, "description": "refused, with the reason in one line"}},
+        responses={"4XX": {"model": ApiError, "description": "refused, with the reason in one line"}},
         redirect_slashes=False,
     )  # fmt: skip
     app.state.station = station

@@ -50,7 +50,7 @@ class Guard:
             return
         answer = self._refusal(scope, Headers(scope=scope))
 
-        async def dressed(message: Message) -> None:
+        async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
@@ -59,9 +59,9 @@ class Guard:
             await send(message)
 
         if answer is not None:
-            await answer(scope, receive, dressed)
+            await answer(scope, receive, with_headers)
         else:
-            await self.app(scope, receive, dressed)
+            await self.app(scope, receive, with_headers)
 
     def _refusal(self, scope: Scope, headers: Headers) -> Response | None:
         host = headers.get("host", "")

@@ -14,11 +14,10 @@ from numpy.typing import NDArray
 
 from pc2dae.atomic import replacing
 
-Array = NDArray[Any]
 Span = tuple[int, int, int, str]  # from [ms], to [ms], kind, words
 
 
-def write_columns(path: Path, columns: Mapping[str, Array]) -> None:
+def write_columns(path: Path, columns: Mapping[str, NDArray[Any]]) -> None:
     """Write arrays by name, uncompressed; no pickle."""
     with replacing(path) as temporary, temporary.open("wb") as file:
         np.savez(file, allow_pickle=False, **columns)
@@ -33,10 +32,10 @@ class Columns:
     def __contains__(self, name: str) -> bool:
         return name in self._file.files
 
-    def __getitem__(self, name: str) -> Array:
+    def __getitem__(self, name: str) -> NDArray[Any]:
         return np.asarray(self._file[name])
 
-    def get(self, name: str) -> Array | None:
+    def get(self, name: str) -> NDArray[Any] | None:
         """The array, or None where there is none."""
         return self[name] if name in self._file.files else None
 
@@ -62,7 +61,7 @@ def bucket_times(time: NDArray[np.int64], width: int) -> NDArray[np.int64]:
     return np.asarray(time[np.stack([begins, middles], axis=1).ravel()])
 
 
-def extremes(values: Array, width: int) -> NDArray[np.intp]:
+def extremes(values: NDArray[Any], width: int) -> NDArray[np.intp]:
     """Which samples to keep: the lowest and the highest of every bucket, in the order in which they come."""
     count = len(values)
     if width == 1:
@@ -76,7 +75,7 @@ def extremes(values: Array, width: int) -> NDArray[np.intp]:
     return np.minimum(pair.ravel(), count - 1)
 
 
-def json_numbers(values: Array) -> str:
+def json_numbers(values: NDArray[Any]) -> str:
     """A JSON list with six significant digits, null where there is no number; a hundred times faster than `json`."""
     if values.dtype.kind in "iu":
         return f"[{','.join(map(str, values.tolist()))}]"

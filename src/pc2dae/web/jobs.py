@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import Any
 
 from pc2dae.errors import Pc2daeError
-from pc2dae.web.schemas import Job
+from pc2dae.web.schemas import ServerJob
 from pc2dae.web.settings import Limits
 
 _KEPT = 500  # jobs that are over and still known
@@ -23,7 +23,9 @@ _SECRETS = ("PC2DAE_TOKEN", "PC2DAE_MQTT_PASSWORD")
 _log = logging.getLogger(__name__)
 
 Spec = dict[str, Any]
-Finish = Callable[[Job, dict[str, Any] | None], Awaitable[None]]  # the job, and what a worker that succeeded has told
+Finish = Callable[
+    [ServerJob, dict[str, Any] | None], Awaitable[None]
+]  # the job, and what a worker that succeeded has told
 
 
 class QueueFull(Pc2daeError):
@@ -52,9 +54,9 @@ async def end_child(child: asyncio.subprocess.Process) -> None:
 class Jobs:
     """All jobs; `begun` is told of each that begins, `finish` of each that is over: it keeps what has come of it."""
 
-    def __init__(self, limits: Limits, begun: Callable[[Job], None], finish: Finish, *, workers: int = 1) -> None:
+    def __init__(self, limits: Limits, begun: Callable[[ServerJob], None], finish: Finish, *, workers: int = 1) -> None:
         self.limits, self.begun, self.finish, self.count = limits, begun, finish, workers
-        self.jobs: OrderedDict[str, Job] = OrderedDict()
+        self.jobs: OrderedDict[str, ServerJob] = OrderedDict()
         self.specs: dict[str, Spec] = {}  # of jobs that wait
         self.under_way: dict[str, asyncio.Task[None]] = {}
         self.changed: dict[str, asyncio.Event] = {}
@@ -87,7 +89,7 @@ class Jobs:
         if len(self.specs) >= self.limits.queue:
             raise QueueFull(f"{len(self.specs)} jobs are waiting", hint="try again when some are done")
 
-    def add(self, job: Job, spec: Spec) -> Job:
+    def add(self, job: ServerJob, spec: Spec) -> ServerJob:
         """Put a job at the end of the queue."""
         self.jobs[job.id] = job
         self.specs[job.id] = spec
@@ -96,11 +98,11 @@ class Jobs:
             self.jobs.pop(old)
         return job
 
-    def listed(self) -> list[Job]:
+    def listed(self) -> list[ServerJob]:
         """All jobs, the newest last, those that wait with their place in the queue."""
         return [self.shown(job) for job in self.jobs.values()]
 
-    def shown(self, job: Job) -> Job:
+    def shown(self, job: ServerJob) -> ServerJob:
         """The job with its place in the queue."""
         return job.model_copy(update={"position": list(self.specs).index(job.id) if job.id in self.specs else 0})
 
@@ -109,7 +111,7 @@ class Jobs:
         """How many jobs wait."""
         return len(self.specs)
 
-    async def cancel(self, job: Job) -> None:
+    async def cancel(self, job: ServerJob) -> None:
         """Take a job out of the queue, or kill its worker."""
         if self.specs.pop(job.id, None) is not None:
             await self._end(job, "cancelled", error="cancelled")
@@ -118,7 +120,7 @@ class Jobs:
             await asyncio.gather(task, return_exceptions=True)
             await self._end(job, "cancelled", error="cancelled")
 
-    async def follow(self, job: Job) -> AsyncIterator[Job]:
+    async def follow(self, job: ServerJob) -> AsyncIterator[ServerJob]:
         """The job now, and again whenever something about it changes, until it is over."""
         while not self.is_closed:
             event = self.changed.setdefault(job.id, asyncio.Event())
@@ -144,7 +146,7 @@ class Jobs:
                 _log.error("job %s", job.kind, exc_info=error)
                 await self._end(job, "failed", error="a mistake in the server itself", hint="see its log")
 
-    async def _do(self, job: Job, spec: Spec) -> None:
+    async def _do(self, job: ServerJob, spec: Spec) -> None:
         job.state = "working"
         self.begun(job)
         self._note(job)
@@ -164,7 +166,7 @@ class Jobs:
         else:
             await self._end(job, "failed", error=str(told["error"])[:500], hint=told.get("hint"))
 
-    async def _hear(self, job: Job, child: asyncio.subprocess.Process, spec: Spec) -> dict[str, Any]:
+    async def _hear(self, job: ServerJob, child: asyncio.subprocess.Process, spec: Spec) -> dict[str, Any]:
         """Give a worker its job and listen to it until it is done or dead."""
         assert child.stdin is not None  # nosec B101  # for the type checker
         assert child.stdout is not None  # nosec B101  # for the type checker
@@ -184,7 +186,7 @@ class Jobs:
             job.fraction, job.message = float(told["fraction"]), str(told["message"])[:200]
             self._note(job)
 
-    async def _end(self, job: Job, state: Any, *, result: Any = None, error: str | None = None,
+    async def _end(self, job: ServerJob, state: Any, *, result: Any = None, error: str | None = None,
                    hint: str | None = None) -> None:  # fmt: skip
         job.error, job.hint, job.message = error, hint, ""
         after = job.model_copy(update={"state": state})
@@ -193,7 +195,7 @@ class Jobs:
         self._note(job)
         self.changed.pop(job.id, None)
 
-    def _note(self, job: Job) -> None:
+    def _note(self, job: ServerJob) -> None:
         if (event := self.changed.pop(job.id, None)) is not None:
             event.set()
 

@@ -15,14 +15,14 @@ Number = Annotated[float, Field(ge=-1e15, le=1e15, allow_inf_nan=False)]
 Text = Annotated[str, Field(max_length=120, pattern=r"^[^\x00-\x1f\x7f]*$")]
 
 
-class Problem(BaseModel):
+class ApiError(BaseModel):
     """Why a request was refused, in one line, and what to do about it."""
 
     error: str
     hint: str | None = None
 
 
-class Health(BaseModel):
+class ServerHealth(BaseModel):
     """Whether the server lives."""
 
     status: Literal["ok"] = "ok"
@@ -97,7 +97,7 @@ class Flight(BaseModel):
     hint: str | None = None
 
 
-class Job(BaseModel):
+class ServerJob(BaseModel):
     """Work that is waiting, under way or over."""
 
     id: str
@@ -116,14 +116,14 @@ class Accepted(BaseModel):
     """A flight, and the job that reads it."""
 
     flight: Flight
-    job: Job
+    job: ServerJob
 
 
 class RunAccepted(BaseModel):
     """A run, and the job that makes it unless it is there already."""
 
     run: Run
-    job: Job | None = None
+    job: ServerJob | None = None
 
 
 class RunWanted(BaseModel):

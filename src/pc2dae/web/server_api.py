@@ -13,7 +13,7 @@ from pc2dae import __version__
 from pc2dae.web.flights_api import At
 from pc2dae.web.methods import METHODS
 from pc2dae.web.problems import nothing
-from pc2dae.web.schemas import Defaults, Health, Job, Key, Mapping, Method, SuiteName, SuiteShown
+from pc2dae.web.schemas import Defaults, Key, Mapping, Method, ServerHealth, ServerJob, SuiteName, SuiteShown
 from pc2dae.web.station import Station
 
 routes = APIRouter()
@@ -21,9 +21,9 @@ _TAKES_PLACE = {"X-Accel-Buffering": "no"}  # proxies may not collect events
 
 
 @routes.get("/health", tags=["server"])
-async def health(station: At) -> Health:
+async def health(station: At) -> ServerHealth:
     """Whether the server lives, and how much it has to do."""
-    return Health(version=__version__, queued=station.jobs.waiting, working=len(station.jobs.under_way))
+    return ServerHealth(version=__version__, queued=station.jobs.waiting, working=len(station.jobs.under_way))
 
 
 @routes.get("/api/settings", tags=["server"])
@@ -69,19 +69,19 @@ def delete_suite(station: At, name: Annotated[SuiteName, Path()]) -> None:
 
 
 @routes.get("/api/jobs", tags=["jobs"])
-async def list_jobs(station: At) -> list[Job]:
+async def list_jobs(station: At) -> list[ServerJob]:
     """Jobs since the server started, the newest last."""
     return station.jobs.listed()
 
 
 @routes.get("/api/jobs/{job}", tags=["jobs"])
-async def look_at_job(station: At, job: Key) -> Job:
+async def look_at_job(station: At, job: Key) -> ServerJob:
     """One job."""
     return station.jobs.shown(_job(station, job))
 
 
 @routes.delete("/api/jobs/{job}", tags=["jobs"])
-async def cancel_job(station: At, job: Key) -> Job:
+async def cancel_job(station: At, job: Key) -> ServerJob:
     """Take a job out of the queue, or kill its worker."""
     found = _job(station, job)
     await station.jobs.cancel(found)
@@ -101,7 +101,7 @@ async def follow_job(station: At, job: Key) -> StreamingResponse:
     return StreamingResponse(events(), media_type="text/event-stream", headers=_TAKES_PLACE)
 
 
-def _job(station: Station, number: str) -> Job:
+def _job(station: Station, number: str) -> ServerJob:
     if (found := station.jobs.jobs.get(number)) is None:
         raise nothing("job")
     return found

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ipaddress
-import os
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -80,13 +78,3 @@ def is_loopback(host: str) -> bool:
 def _address(broker: str) -> tuple[str, int]:
     found = Broker.parse(broker)
     return ("localhost" if is_loopback(found.host) else found.host.lower()), found.port
-
-
-def default_data() -> Path:
-    """The user's own folder for data, as the operating system has it."""
-    home = Path.home()
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA", home / "AppData" / "Local")) / "pc2dae"
-    if sys.platform == "darwin":
-        return home / "Library" / "Application Support" / "pc2dae"
-    return Path(os.environ.get("XDG_DATA_HOME") or home / ".local" / "share") / "pc2dae"

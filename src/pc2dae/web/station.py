@@ -14,7 +14,7 @@ from pc2dae.web.jobs import Jobs, Spec, end_child, start_child
 from pc2dae.web.live import Live
 from pc2dae.web.methods import METHODS
 from pc2dae.web.problems import Refused, nothing
-from pc2dae.web.schemas import Flight, Job, Run
+from pc2dae.web.schemas import Flight, Run, ServerJob
 from pc2dae.web.settings import MODEL, Settings
 from pc2dae.web.store import Store, new_id, now_ms
 from pc2dae.web.suites import Suites
@@ -36,7 +36,7 @@ class Station:
         self.suites = Suites(settings.data / "suites")
         self.jobs = Jobs(settings.limits, self._begun, self._finish, workers=settings.workers)
         self.live = Live(settings, self.suites)
-        self.exports: dict[tuple[str, str | None, str], Job] = {}
+        self.exports: dict[tuple[str, str | None, str], ServerJob] = {}
 
     async def start(self) -> None:
         """Go on with what a stop or a crash has left, and see that the gallery is there."""
@@ -102,7 +102,7 @@ class Station:
         if verdict is not None:
             raise Refused(verdict[0], verdict[1], hint=verdict[2])
 
-    def accept(self, number: str, upload: Upload) -> tuple[Flight, Job]:
+    def accept(self, number: str, upload: Upload) -> tuple[Flight, ServerJob]:
         """A flight of files that have come."""
         suite = upload.fields.get("suite") or None
         self.suites.check(suite)
@@ -117,7 +117,7 @@ class Station:
         )
         return flight, self._begin(flight, "intake")
 
-    def again(self, flight: Flight, suite: str | None, zone: str | None) -> Job:
+    def again(self, flight: Flight, suite: str | None, zone: str | None) -> ServerJob:
         """Read a flight's files once more, with another suite or zone."""
         self.jobs.check_room()
         self.suites.check(suite)
@@ -131,7 +131,7 @@ class Station:
         flight.suite, flight.zone, flight.attempts, flight.default_run = suite, zone, 0, None
         return self._begin(flight, "intake")
 
-    def _begin(self, flight: Flight, kind: Any, *, job: str | None = None) -> Job:
+    def _begin(self, flight: Flight, kind: Any, *, job: str | None = None) -> ServerJob:
         """Queue the job that makes a flight out of its files, and its first run."""
         run = new_id()
         flight.state, flight.job, flight.error, flight.hint = "queued", job or new_id(), None, None
@@ -142,7 +142,7 @@ class Station:
             names = json.loads((folder / "names.json").read_text())
             suite = str(self.suites.source(flight.suite)) if flight.suite is not None else None
             spec |= {"names": names, "suite": suite, "zone": flight.zone}
-        return self.jobs.add(Job(id=flight.job, kind=kind, flight=flight.id, run=run), spec)
+        return self.jobs.add(ServerJob(id=flight.job, kind=kind, flight=flight.id, run=run), spec)
 
     def _resume(self, flight: Flight) -> None:
         """Queue anew what was waiting or under way; what has failed to end twice is given up."""
@@ -161,7 +161,7 @@ class Station:
 
     # ── runs ──
 
-    def want_run(self, flight: Flight, method: str, strength: float) -> tuple[Run, Job | None]:
+    def want_run(self, flight: Flight, method: str, strength: float) -> tuple[Run, ServerJob | None]:
         """The run of a method; made if nobody has asked for it yet."""
         if flight.state != "ready":
             raise Refused(409, "the flight is not ready", hint="wait for its job")
@@ -176,14 +176,14 @@ class Station:
         run = Run(id=new_id(), flight=flight.id, method=method, strength=strength, state="queued", created=now_ms())
         return run, self._queue_run(run)
 
-    def _queue_run(self, run: Run) -> Job:
+    def _queue_run(self, run: Run) -> ServerJob:
         run.state, run.job = "queued", run.job or new_id()
         self.store.save(run)
         full = self.store.find_run(run.flight, run.method, 1.0)
         known = full.id if full is not None and full.state == "ready" and run.strength != 1.0 else None
         spec = {"folder": str(self.store.folder(run.flight)), "run": run.id, "model": run.method,
                 "strength": run.strength, "full": known}  # fmt: skip
-        return self.jobs.add(Job(id=run.job, kind="run", flight=run.flight, run=run.id), spec)
+        return self.jobs.add(ServerJob(id=run.job, kind="run", flight=run.flight, run=run.id), spec)
 
     async def export(self, flight: Flight, run: Run | None, form: str) -> Path:
         """A flight or run in a format, made by a worker when it is first asked for."""
@@ -195,7 +195,7 @@ class Station:
         key = (flight.id, run.id if run is not None else None, form)
         if (job := self.exports.get(key)) is None:
             self.jobs.check_room()
-            job = Job(id=new_id(), kind="export", flight=flight.id, run=key[1])
+            job = ServerJob(id=new_id(), kind="export", flight=flight.id, run=key[1])
             spec = {"folder": str(self.store.folder(flight.id)), "run": key[1], "form": form, "path": str(path)}
             self.exports[key] = self.jobs.add(job, spec)
         try:
@@ -210,7 +210,7 @@ class Station:
 
     # ── what comes of a job ──
 
-    def _begun(self, job: Job) -> None:
+    def _begun(self, job: ServerJob) -> None:
         """A job is under way: so is what it makes."""
         record: Flight | Run | None = self.store.flights.get(job.flight)
         if job.kind == "run":
@@ -219,7 +219,7 @@ class Station:
             record.state = "working"
             self.store.save(record)
 
-    async def _finish(self, job: Job, result: dict[str, Any] | None) -> None:
+    async def _finish(self, job: ServerJob, result: dict[str, Any] | None) -> None:
         if job.kind == "export" or (flight := self.store.flights.get(job.flight)) is None:
             return
         if job.kind == "run":
@@ -243,7 +243,7 @@ class Station:
         self.store.save(run)
         self.store.save(flight)
 
-    def _finish_run(self, run: Run | None, job: Job) -> None:
+    def _finish_run(self, run: Run | None, job: ServerJob) -> None:
         if run is None:
             return
         if job.state == "cancelled":

@@ -6,8 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+import tomli_w
+
 from pc2dae.atomic import write_text
-from pc2dae.errors import SuiteError, nearest
+from pc2dae.errors import nearest
 from pc2dae.suite import Suite, load_suite, parse_suite, presets
 from pc2dae.web.problems import Refused
 from pc2dae.web.schemas import Mapping, SuiteChannel, SuiteShown
@@ -87,22 +89,4 @@ def suite_of(name: str, mapping: Mapping) -> Suite:
 
 def as_toml(suite: Suite) -> str:
     """A suite as a TOML file that reads back as the same suite."""
-    table = suite.model_dump(mode="json", exclude_defaults=True)
-    families = table.pop("family")
-    lines = [f"{key} = {_value(value)}" for key, value in table.items() if not isinstance(value, dict)]
-    for key, value in table.items():
-        if isinstance(value, dict):
-            lines += ["", f"[{key}]", *(f"{k} = {_value(v)}" for k, v in value.items())]
-    for family in families:
-        lines += ["", "[[family]]", f"name = {_value(family['name'])}"]
-        for channel in family["channel"]:
-            lines += ["[[family.channel]]", *(f"{k} = {_value(v)}" for k, v in channel.items())]
-    text = "\n".join(lines) + "\n"
-    if parse_suite(text, where=suite.name) != suite:
-        raise SuiteError(f"suite '{suite.name}' cannot be written as TOML", hint="use plain letters in its names")
-    return text
-
-
-def _value(value: Any) -> str:
-    """A number, a text or a list; JSON writes them as TOML does, but for the character DEL."""
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return tomli_w.dumps(suite.model_dump(mode="json", exclude_defaults=True))

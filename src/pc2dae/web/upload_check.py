@@ -25,10 +25,10 @@ _NO_LOG = {
     b"\xfd7zXZ": "an xz archive", b"BZh": "a bzip2 archive", b"<!DOCTYPE": "a web page", b"<html": "a web page",
     b"#!": "a script", b"PK\x05\x06": "an empty zip",
 }  # fmt: skip
-Verdict = tuple[int, str, str | None] | None
+Refusal = tuple[int, str, str | None] | None
 
 
-def judge(folder: Path, *, members: int, unpacked: int, ratio: float) -> Verdict:
+def judge(folder: Path, *, members: int, unpacked: int, ratio: float) -> Refusal:
     """None, or why these files are refused; unknown kinds among others are left to the readers."""
     useless = []
     files = sorted(folder.iterdir())
@@ -52,7 +52,7 @@ def judge(folder: Path, *, members: int, unpacked: int, ratio: float) -> Verdict
     return None
 
 
-def _zip(path: Path, *, members: int, unpacked: int, ratio: float) -> Verdict:
+def _zip(path: Path, *, members: int, unpacked: int, ratio: float) -> Refusal:
     size = path.stat().st_size
     if (directory := _directory_bytes(path, size)) > _DIRECTORY:
         return 422, f"the zip's directory has {directory:,} bytes", f"at most {members:,} files"
@@ -91,7 +91,7 @@ def _directory_bytes(path: Path, size: int) -> int:
     return 1 << 40 if directory == 0xFFFFFFFF else directory
 
 
-def _gzip(path: Path, *, unpacked: int, ratio: float) -> Verdict:
+def _gzip(path: Path, *, unpacked: int, ratio: float) -> Refusal:
     unpack, taken, made = zlib.decompressobj(wbits=31), 0, 0
     with path.open("rb") as file:
         while taken < _LOOK and (block := file.read(16_384)):

@@ -10,10 +10,7 @@ import json
 import os
 import sys
 import threading
-from collections.abc import Callable
 from typing import Any, BinaryIO
-
-Tell = Callable[[float, str], None]  # fraction done, what is being done
 
 
 def main() -> None:

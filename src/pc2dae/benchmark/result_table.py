@@ -40,7 +40,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Sheet:
+class ResultTable:
     """A titled table with a note on how to read it."""
 
     title: str

@@ -8,7 +8,7 @@ from pc2dae.benchmark import tables
 from pc2dae.benchmark.compare import common_seeds, label, mean_of, order, per_flight, with_common_seeds
 from pc2dae.benchmark.paper import NAMES
 from pc2dae.benchmark.plan import AMOUNTS
-from pc2dae.benchmark.sheet import Cell, Sheet
+from pc2dae.benchmark.result_table import Cell, ResultTable
 from pc2dae.benchmark.tables import BLIND, CONSTANT, ORACLE, flights_in, gap
 from pc2dae.metrics.metric_info import METRICS
 
@@ -28,23 +28,23 @@ REAL = {
 }
 
 
-def all_sheets(results: pd.DataFrame) -> list[Sheet]:
+def all_tables(results: pd.DataFrame) -> list[ResultTable]:
     """Tables 1 to 7, as far as their part was run."""
     simulated = results[results["part"] == "simulated"]
     flown = simulated[simulated["noise"] == "flight"]
-    sheets: list[Sheet] = []
+    found: list[ResultTable] = []
     if len(flown):
-        sheets += [tables.main_sheet(flown), *tables.family_sheets(flown), *tables.injection_sheets(simulated)]
-        sheets += [tables.truth_sheet(flown), tables.truth_family_sheet(flown), *tables.difference_sheets(flown)]
-    for part, make in (("scarcity", scarcity_sheet), ("ablation", ablation_sheet)):
+        found += [tables.main_table(flown), *tables.family_tables(flown), *tables.injection_tables(simulated)]
+        found += [tables.truth_table(flown), tables.truth_family_table(flown), *tables.difference_tables(flown)]
+    for part, make in (("scarcity", scarcity_table), ("ablation", ablation_table)):
         rows = results[(results["part"] == part) & (results["noise"] == "flight")]
         if len(rows):
-            sheets.append(make(rows))
+            found.append(make(rows))
     real = results[results["part"] == "real"]
-    return sheets + (real_sheets(real) if len(real) else [])
+    return found + (real_tables(real) if len(real) else [])
 
 
-def scarcity_sheet(rows: pd.DataFrame) -> Sheet:
+def scarcity_table(rows: pd.DataFrame) -> ResultTable:
     """Table 5: how much data each network needs."""
     cells = []
     rows = with_common_seeds(rows, "campaigns")
@@ -60,10 +60,10 @@ def scarcity_sheet(rows: pd.DataFrame) -> Sheet:
         f"One campaign is 7,894 samples; the same number of steps for all; {flights_in(rows)} held-out flights. "
         f"{_seeds_of(rows)} 0 is the raw record: below it the estimate is further from the truth than what went in."
     )
-    return Sheet("Table 5. Scarcity: what more data would bring", columns, cells, note)
+    return ResultTable("Table 5. Scarcity: what more data would bring", columns, cells, note)
 
 
-def ablation_sheet(rows: pd.DataFrame) -> Sheet:
+def ablation_table(rows: pd.DataFrame) -> ResultTable:
     """Table 6: which part of lean does the work, and which explanation of lean's lead over wide survives."""
     shown = (*BLIND, "mae_improvement", "snr_improvement", "background_bias")
     figures = {metric: per_flight(rows, metric) for metric in shown}
@@ -83,7 +83,7 @@ def ablation_sheet(rows: pd.DataFrame) -> Sheet:
         "Last columns: paired over flights, bold where better and the 95 % interval excludes 0. "
         f"{_seeds_of(rows)}"
     )
-    return Sheet("Table 6. Ablation", columns, cells, note)
+    return ResultTable("Table 6. Ablation", columns, cells, note)
 
 
 def _seeds_of(rows: pd.DataFrame) -> str:
@@ -94,14 +94,14 @@ def _seeds_of(rows: pd.DataFrame) -> str:
     return f"Training seeds: {', '.join(f'{method} {count}' for method, count in counts.items())}."
 
 
-def real_sheets(real: pd.DataFrame) -> list[Sheet]:
+def real_tables(real: pd.DataFrame) -> list[ResultTable]:
     """Table 7: measurements nobody here made, each kind by itself."""
     kinds = real["flight"].str.split(" ").str[0]
-    sheets = []
+    found = []
     for kind in dict.fromkeys(kinds):
         rows = real[kinds == kind]
         if kind == "goamazon":
-            sheets += [_aircraft_sheet(rows, channel) for channel in ("co", "nox")]
+            found += [_aircraft_table(rows, channel) for channel in ("co", "nox")]
             continue
         against = ("mae_improvement", "snr_improvement")
         shown = [m for m in (*against, *BLIND, "mean_10s_change") if (rows["metric"] == m).any()]
@@ -113,11 +113,11 @@ def real_sheets(real: pd.DataFrame) -> list[Sheet]:
         title, note = REAL[kind]
         columns = ["method", *(METRICS[m].heading for m in shown)]
         note = f"{note} {LEFT_OUT} Records scored: {flights_in(rows)}."
-        sheets.append(Sheet(f"Table 7. {title}", columns, cells, note))
-    return sheets
+        found.append(ResultTable(f"Table 7. {title}", columns, cells, note))
+    return found
 
 
-def _aircraft_sheet(rows: pd.DataFrame, channel: str) -> Sheet:
+def _aircraft_table(rows: pd.DataFrame, channel: str) -> ResultTable:
     """One species of the aircraft with injected noise: MAE and SNR per flight and σ."""
     columns, shown = ["method"], []
     for flight in dict.fromkeys(rows["flight"]):
@@ -132,4 +132,4 @@ def _aircraft_sheet(rows: pd.DataFrame, channel: str) -> Sheet:
         for key in order(shown[0][1])
     ]
     note = f"Reference-grade record plus noise; σ in units of P98 − P2. {LEFT_OUT} {ORACLE}"
-    return Sheet(f"Table 7. GoAmazon {channel.upper()} with injected noise", columns, cells, note)
+    return ResultTable(f"Table 7. GoAmazon {channel.upper()} with injected noise", columns, cells, note)

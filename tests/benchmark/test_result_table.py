@@ -1,8 +1,8 @@
 """A table as Markdown, JSON and on the terminal."""
 
-from pc2dae.benchmark.sheet import Cell, Sheet
+from pc2dae.benchmark.result_table import Cell, ResultTable
 
-SHEET = Sheet("Table 0. Test", ["method", "gain", "paper"], [
+SHEET = ResultTable("Table 0. Test", ["method", "gain", "paper"], [
     [Cell("raw"), Cell(-0.04), Cell(None)],
     [Cell("lean"), Cell(1234.56, 1000.0, 1500.0, is_bold=True, digits=0), Cell(float("nan"))],
 ], note="How to read it.")  # fmt: skip
