@@ -1,4 +1,4 @@
-"""The emit rule: stitch(cut(x)) = x, the ends are masked, and no batch size changes anything."""
+"""The window rule: stitch(cut(x)) = x, the ends are masked, and the batch size has no effect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One flight: done once, done again only when something about it has changed, and a failure is one line."""
+"""One flight: processed once, again only after a change, and a failure is one line."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_any_error_is_one_line() -> None:
 
 
 def test_a_flight_that_never_ends_stops_its_worker_once(tmp_path: Path, source: Source) -> None:
-    """As a worker of its own: code in C that holds the interpreter is ended, and the next worker says why."""
+    """In its own worker: C code that blocks the interpreter is ended, and the next worker reports why."""
     archive = Archive(tmp_path / "clean")
     archive.prepare()
     denoise_one(source, SAVGOL, archive)

@@ -1,4 +1,4 @@
-"""The five rivals: counts as published, shapes, the bound of their dresses, and the laws of their own terms."""
+"""The five baselines: published parameter counts, shapes, bounded output heads, and properties of their loss terms."""
 
 from dataclasses import dataclass
 
