@@ -1,4 +1,4 @@
-"""The window rule: stitch(cut(x)) = x, the ends are masked, and the batch size has no effect."""
+"""The emit rule: stitch(cut(x)) = x, the ends are masked, and no batch size changes anything."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The gateway and its state file: each message once, whole ticks only, no acknowledged message is lost."""
+"""The gateway and its file: each message once, whole ticks only, nothing acknowledged is ever lost."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ START = datetime(2025, 10, 1, 12, tzinfo=UTC)
 
 
 def engine(ahead: int = 2) -> AdaptiveEngine:
-    """A network that returns the mean of the sample and the one before it."""
+    """A network that gives back what it saw, the mean of the sample and the one before it."""
 
     def network(values: Array, valid: Array, noise: Array, *others: Array) -> tuple[Array, ...]:
         x = np.where(valid > 0, values, 0)
@@ -380,7 +380,7 @@ def test_a_damaged_record_is_logged_and_not_used(
 
 
 def outcome(path: Path) -> tuple[list[dict[str, Any]], str]:
-    """Estimates of a gateway that resumes from a state, or the error if it refuses."""
+    """Estimates of a gateway that goes on with a state, and the line where it refuses to."""
     try:
         with closing(Outbox(path, identity="stand-in")) as outbox:
             box = Gateway(engine(), outbox)
