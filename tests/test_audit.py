@@ -1,4 +1,4 @@
-"""A finding of pip-audit fails `make audit`; an advisory service that is not there does not."""
+"""A finding of pip-audit fails `make audit`; an unreachable advisory service does not."""
 
 from __future__ import annotations
 

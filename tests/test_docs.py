@@ -1,4 +1,4 @@
-"""What the pages promise is what the code does."""
+"""The documentation agrees with the code."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_the_version_is_the_same_everywhere() -> None:
 
 
 def test_every_link_between_pages_leads_somewhere() -> None:
-    """mkdocs checks its own pages; these are the ones it does not see."""
+    """mkdocs checks the pages in docs/; these are the others."""
     for page in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"):
         for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text_of(page)):
             assert target.startswith("https://") or (ROOT / target).exists(), f"{page}: {target}"

@@ -1,4 +1,4 @@
-"""Errors are one line that says what to do."""
+"""Errors are one line with a hint."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`import pc2dae` is light: heavy rooms load when they are first used."""
+"""`import pc2dae` is fast: heavy modules are loaded on first use."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_the_package_loads_nothing_heavy() -> None:
 
 
 def test_the_command_line_loads_nothing_heavy() -> None:
-    """Not even numpy: `pc2dae --help` must answer at once."""
+    """Not even numpy: `pc2dae --help` must be fast."""
     assert loaded_by("import pc2dae.cli") & HEAVY == set()
 
 

@@ -1,4 +1,4 @@
-"""What inspect says of a flight whose every figure is known."""
+"""`inspect` on a flight with known figures."""
 
 from __future__ import annotations
 

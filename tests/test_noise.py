@@ -1,4 +1,4 @@
-"""The noise level is right while plumes go by, whatever the kind of noise."""
+"""The noise level is correct in the presence of plumes, for several kinds of noise."""
 
 from __future__ import annotations
 

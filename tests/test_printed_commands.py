@@ -1,4 +1,4 @@
-"""Every command and every Python example that a page prints works: run on a small flight, or at least parsed."""
+"""Every command and Python example in the documentation is run on a small flight, or at least parsed."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ BLOCK_OR_SPAN = r"^```(\w*)\n(.*?)^```|(?<!`)`((?:OMP_NUM_THREADS=1 )?(?:pc2dae|
 
 @dataclass(frozen=True)
 class Printed:
-    """A command line, a Python example, or a command named in a sentence."""
+    """A command line, a Python example, or a command within a sentence."""
 
     page: str
     line: int
@@ -89,7 +89,7 @@ class Printed:
 
 
 def printed(page: str) -> Iterator[Printed]:
-    """All that a page prints to be typed, in its order; commands of one line joined by && are separate."""
+    """All commands and examples of a page in order; commands joined by && are separate."""
     text = (ROOT / page).read_text(encoding="utf-8")
     for found in re.finditer(BLOCK_OR_SPAN, text, re.MULTILINE | re.DOTALL):
         kind, block, inline = found.groups()
@@ -124,7 +124,7 @@ def run_main(words: list[str], *, stdin: Path | None = None, stdout: Path | None
 
 
 def run(one: Printed, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Type it in the present folder."""
+    """Run it in the working directory."""
     if one.kind == "python":
         exec(compile(one.text, one.page, "exec"), {})
     elif one.kind == "console":
@@ -164,11 +164,11 @@ def parse(words: list[str], *, whole: bool) -> None:
 
 
 class Understood(Exception):
-    """Raised in place of running a script that knows its options."""
+    """Raised instead of running a script whose options are valid."""
 
 
 def parse_script(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fail where a script is not there, cannot be loaded or does not know its options."""
+    """Fail if a script is missing, cannot be loaded or has unknown options."""
     if words[0] == "-m":
         spec = find_spec(words[1])
         assert spec is not None
@@ -220,7 +220,7 @@ def without_a_cluster(patch: pytest.MonkeyPatch) -> None:
 
 
 def take_for_granted() -> None:
-    """The files that pages name and no command of theirs makes."""
+    """Create the files that pages mention but no command creates."""
     from pc2dae.archive.zarr import write_group
     from pc2dae.flight.store import read_flight
 
@@ -236,7 +236,7 @@ def take_for_granted() -> None:
 
 
 def test_every_printed_command_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In one folder, empty for the README; what a page has run is there for the next and is not run again."""
+    """In one folder, empty for the README; results are shared between pages, and no command is run twice."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
     monkeypatch.setattr("pc2dae.web.server.serve", lambda settings, listener: listener.close())

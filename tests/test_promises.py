@@ -1,4 +1,4 @@
-"""Promises of docs/promises.md that belong to no single room: what must hold from a flight to its estimates."""
+"""Promises of docs/promises.md that concern several rooms, from a flight to its estimates."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def flight_of(values: dict[str, np.ndarray], suite: Suite) -> xr.Dataset:
 
 @pytest.mark.parametrize(("model", "suite"), NETWORKS)
 def test_a_channel_without_data_has_no_estimate_and_changes_no_other(model: str, suite: Suite) -> None:
-    """Never measured, constant or full of one sentinel: NaN with a flag, and the others as if it had not been there."""
+    """Never measured, constant or only sentinels: NaN with a flag, and the other channels are unaffected."""
     values = record(suite)
     first, second, third = suite.names[:3]
     nothing = np.full(400, np.nan)
@@ -170,7 +170,7 @@ def test_sentinels_in_a_stream_are_as_if_nothing_had_been_sent(sentinel: float) 
 def test_one_masked_sample_matters_within_reach_alone(
     model: str, profile: str, back: int, ahead: int, beyond: float
 ) -> None:
-    """Movement in σ of the noise; of a whole flight the noise level is one, and every estimate knows a little of it."""
+    """Change in σ of the noise; a whole flight has one noise level, so every estimate depends on it slightly."""
     suite, at = (PAPER if model == "lean" else SMALL), 900
     flight = flight_of(record(suite, 1800), suite)
     values, environment, valid = arrays_of(flight, suite)
@@ -189,7 +189,7 @@ def test_one_masked_sample_matters_within_reach_alone(
 
 
 def test_a_very_large_file_is_averaged_while_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is kept grows with the grid, not with the rows."""
+    """Memory grows with the grid, not with the rows."""
     monkeypatch.setattr("pc2dae.logs.csv.LARGE_BYTES", 0)
     stamps = np.datetime64("2025-10-01", "ms") + np.arange(6000) * np.timedelta64(10, "ms")
     lines = [f"{stamp}Z,{100 + n % 7}" for n, stamp in enumerate(stamps.astype(str))]

@@ -1,4 +1,4 @@
-"""Numbers that stand for nothing, and the same numbers where they were measured."""
+"""Sentinels, and the same numbers as real measurements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The built wheel, installed where torch cannot be imported: what people get is what is tested."""
+"""The built wheel, installed in an environment without torch."""
 
 from __future__ import annotations
 

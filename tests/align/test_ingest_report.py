@@ -1,4 +1,4 @@
-"""What ingest tells is also in the flight it made."""
+"""The ingest report is also stored in the flight."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A record of any length goes through the network in pieces: beside what goes in and out, memory does not grow."""
+"""Records of any length are processed in pieces: memory grows only with input and output."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SUITE = Suite(name="three", family=(Family(name="gas", channel=CHANNELS),))
 
 
 def peak_of(length: int, seen: set[int]) -> int:
-    """Most bytes held while a record is denoised by a network that gives back what it gets."""
+    """Peak memory while a record is denoised by an identity network."""
 
     def network(values: Array, *others: Array) -> tuple[Array, ...]:
         seen.add(values.shape[-1])

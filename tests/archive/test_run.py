@@ -1,4 +1,4 @@
-"""Real clusters: the same bytes whatever the workers, and kill −9 at any moment costs nothing that was done."""
+"""Real clusters: identical bytes for any number of workers, and kill −9 at any time loses no finished flight."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ EPOCH = "1760000000"
 
 
 def command(*arguments: str | Path) -> subprocess.Popen[str]:
-    """The program in a process of its own."""
+    """The command line in its own process."""
     return subprocess.Popen(
         [sys.executable, "-c", CODE, "archive", *map(str, arguments)],
         env=os.environ | {"SOURCE_DATE_EPOCH": EPOCH}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -39,7 +39,7 @@ def finished(process: subprocess.Popen[str]) -> tuple[int, str, str]:
 
 @pytest.fixture(scope="module")
 def loop(many: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """What a plain loop in one process makes: SHA-256 by flight."""
+    """SHA-256 by flight of the output of a plain loop in one process."""
     archive, order = Archive(tmp_path_factory.mktemp("loop") / "clean"), order_of("savgol")
     archive.prepare()
     records = [denoise_one(source, order, archive, EPOCH) for source in pending(many, archive, order)[0]]

@@ -1,4 +1,4 @@
-"""Which files are flights, and how a change is noticed."""
+"""Which files are flights, and how changes are detected."""
 
 from __future__ import annotations
 

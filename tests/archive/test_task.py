@@ -1,4 +1,4 @@
-"""One flight: done once, done again only when something about it has changed, and a failure is one line."""
+"""One flight: processed once, again only after a change, and a failure is one line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cross-validation: no flight is scored by a model that has seen it, and the table says how flights differ."""
+"""Cross-validation: flights are scored only by models not trained on them; the table has the spread over flights."""
 
 from __future__ import annotations
 

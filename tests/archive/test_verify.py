@@ -1,4 +1,4 @@
-"""Whatever happens to an archive's files is found, and the index tells the same story."""
+"""Any change to the files of an archive is detected, and the index agrees."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Flights in a Zarr v3 store: what goes in comes out, one without the others."""
+"""Flights in a Zarr v3 store: round trip, and each can be read on its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A tiny benchmark: one three-minute flight, a few filters, done once for the room."""
+"""A tiny benchmark: one three-minute flight and a few filters, run once per session."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from pc2dae.simulate import plan_campaign
 
 @pytest.fixture(scope="session")
 def plan():
-    """Yardsticks, two filters, one of them tuned as well."""
+    """Reference rows and two filters, one of them also tuned."""
     return plan_of(QUICK, methods=["ma5", "bayesshrink", "ma5+oracle"], parts=["simulated"], flights=1)
 
 

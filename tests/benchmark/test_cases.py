@@ -1,4 +1,4 @@
-"""What contenders are given: noise of the stated size, seeds nobody used, data cut where it is said to be."""
+"""Inputs of the benchmark: noise of the stated size, unused seeds, data cut where stated."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Figures per flight, and when a lead is a lead: literal numbers."""
+"""Figures per flight, and when a lead is significant: literal numbers."""
 
 import numpy as np
 import pandas as pd

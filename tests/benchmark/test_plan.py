@@ -1,4 +1,4 @@
-"""Who competes, and what a misspelt name gets."""
+"""Which methods compete, and the error for a misspelt name."""
 
 import pytest
 

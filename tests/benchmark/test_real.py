@@ -1,4 +1,4 @@
-"""Real records: only those reserved for scoring, B never an input, and no network scored on what it learned from."""
+"""Real records: only those reserved for scoring, B never an input, no network scored on its training data."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Every table has its yardsticks, the published figures stand beside ours, and files are written."""
+"""Every table has its reference rows and the published figures, and files are written."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""A run in small units: what it writes, and that it goes on where it was."""
+"""A run in small units: what it writes, and that it resumes."""
 
 from pathlib import Path
 

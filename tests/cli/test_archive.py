@@ -1,4 +1,4 @@
-"""`pc2dae archive` as a person types it; clusters are in tests/archive."""
+"""`pc2dae archive` on the command line; clusters are in tests/archive."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`train`, `denoise` and `export` as a person types them, on a plain CSV of one's own."""
+"""`train`, `denoise` and `export` on the command line, on a plain CSV."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ lower_bound = 300.0
 
 @pytest.fixture
 def table(tmp_path, monkeypatch):
-    """A CSV with a gap, a doubled second and a stamp of its own style."""
+    """A CSV with a gap, a repeated second and a custom time format."""
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
     seconds = np.delete(np.arange(600), slice(100, 110))

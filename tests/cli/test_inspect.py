@@ -1,4 +1,4 @@
-"""`pc2dae inspect` as a person runs it."""
+"""`pc2dae inspect` on the command line."""
 
 from __future__ import annotations
 

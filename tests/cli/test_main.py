@@ -1,4 +1,4 @@
-"""The command line as a person meets it: one line for an error, exit code 2, a traceback only on request."""
+"""Errors on the command line: one line, exit code 2, a traceback only on request."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """The program in a process of its own, as the console script runs it."""
+    """The command line in its own process, as the console script runs it."""
     code = "import sys; sys.argv[0] = 'pc2dae'; from pc2dae.cli import main; main()"
     return subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False)
 
@@ -82,7 +82,7 @@ def test_debug_anywhere_shows_the_traceback(arguments: list[str]) -> None:
 
 
 def told(error: BaseException, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> tuple[str, int]:
-    """What `main` says when a command raises `error`, and with which code it ends."""
+    """Output and exit code of `main` if a command raises `error`."""
 
     def fail(**_: object) -> None:
         raise error

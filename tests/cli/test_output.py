@@ -1,4 +1,4 @@
-"""What a command may overwrite: its own earlier answer, anything else only with --force, an input never."""
+"""What a command may overwrite: its own earlier output, other files only with --force, its input never."""
 
 from __future__ import annotations
 

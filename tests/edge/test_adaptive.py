@@ -1,4 +1,4 @@
-"""What the shipped adaptive model promises, on constructed records it has never seen."""
+"""Guaranteed properties of the shipped adaptive model, on constructed records not used for training."""
 
 from dataclasses import replace
 

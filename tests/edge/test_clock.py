@@ -1,4 +1,4 @@
-"""Clocks and numbers that are wrong: no sample is lost, none is used twice, and the log says what happened."""
+"""Invalid time stamps and sequence numbers: no sample is lost or used twice, and all are logged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gaps bridged with what another channel saw."""
+"""Gaps filled from a correlated channel."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ def plumes(rng: np.random.Generator) -> np.ndarray:
 
 @pytest.fixture
 def air() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Truth, estimate and uncertainty of two channels that go together; the first has averages in its gap."""
+    """Truth, estimate and uncertainty of two correlated channels; the first has averages in its gap."""
     rng = np.random.default_rng(3)
     smoke = plumes(rng)
     truth = np.stack([100 + 3 * smoke, 400 + smoke])

@@ -1,4 +1,4 @@
-"""Metamorphic laws of the shipped adaptive models: what may change in a record without changing the answer.
+"""Metamorphic tests of the shipped adaptive models: changes of a record that must not change the estimate.
 
 Movements are in units of the noise (σ = 1). docs/model-card.md states the limits.
 """
@@ -114,7 +114,7 @@ def at_twice_the_rate(name: str, profile: str, seed: int, *, interpolated: bool 
 
 @dataclass(frozen=True)
 class Law:
-    """Something that must not matter, and how much it may."""
+    """A change that must have no effect, and the tolerance."""
 
     measure: Callable[[str, str, int], Moved]
     rms: float

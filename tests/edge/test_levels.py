@@ -1,4 +1,4 @@
-"""What a network is told of each channel, offline and live."""
+"""Noise level, autocorrelation and zero of each channel, offline and live."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def run(name: str, values: np.ndarray, *, profile: str = "live", bound: float = 
 
 
 def test_repeats_of_a_held_sensor_are_not_noise_free() -> None:
-    """One value in three is new: the noise is that of the new ones, and the repeats are no measurements."""
+    """One value in three is new: the noise level is that of the new ones; repeats are not measurements."""
     rng = np.random.default_rng(0)
     fresh = 400 + rng.standard_normal(200)
     held = np.repeat(fresh, 3)[None]
@@ -160,7 +160,7 @@ def test_two_large_values_stay_two_large_values(name: str, profile: str) -> None
 
 @pytest.mark.parametrize("name", LIVE)
 def test_a_channel_never_measured_has_no_estimate(name: str) -> None:
-    """A slow sensor's first value comes at second 2: before it there is nothing to say."""
+    """A slow sensor's first value is at second 2: there is no estimate before it."""
     values = np.stack([50.0 + np.arange(20) % 3, np.full(20, np.nan), np.full(20, np.nan)])
     values[2, 4::2] = 7.0
     estimate = run(name, values)
@@ -172,7 +172,7 @@ def test_a_channel_never_measured_has_no_estimate(name: str) -> None:
 
 
 def test_a_stuck_channel_is_not_sure_of_itself() -> None:
-    """150 ± 2e-13: nothing tells how noisy it is, so it is as unsure as it is large."""
+    """150 ± 2e-13: its noise is unknown, so the uncertainty is as large as the value."""
     estimate = run("adaptive-short", np.full((1, 100), 150.0))
     assert estimate.value == pytest.approx(150.0)
     assert (estimate.sigma > 1).all()

@@ -181,7 +181,7 @@ def test_bad_messages_are_answered_and_the_next_ones_taken(tmp_path: Path) -> No
 def test_refused_samples_are_in_quarantine_before_they_are_acknowledged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two drones with one flight name; the second one's clock is wrong once, and it sends what is no sample."""
+    """Two drones with one flight name; the second has one wrong time stamp and sends an invalid message."""
 
     def sample(n: int, second: int) -> bytes:
         time = f"2025-10-01T12:{second // 60:02}:{second % 60:02}Z"
@@ -324,7 +324,7 @@ def test_a_broker_that_is_not_there_is_one_line(monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.slow
 def test_nothing_is_lost_when_everything_is_killed_once() -> None:
-    """The benchmark's own stage, a few kills long; `benchmarks/faults.py` has the hundred."""
+    """The benchmark with a few kills; `benchmarks/faults.py` has the hundred."""
     spec = importlib.util.spec_from_file_location("faults", ROOT / "benchmarks" / "faults.py")
     assert spec is not None
     assert spec.loader is not None

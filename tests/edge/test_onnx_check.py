@@ -1,4 +1,4 @@
-"""A model file is refused in one line before anyone parses it: damage, pickles, data elsewhere, foreign operators."""
+"""Invalid model files are rejected before parsing: damage, pickles, external data, unknown operators."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from pc2dae.errors import ModelError
 
 
 def model(*, domain="", external=False, nested=False, function=False, one=None):
-    """A graph that adds one to its input, in several shady forms."""
+    """A graph that adds one to its input, in several invalid forms."""
     one = numpy_helper.from_array(np.ones(1, np.float32), "one") if one is None else one
     if external:
         one.ClearField("raw_data")

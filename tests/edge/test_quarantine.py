@@ -1,4 +1,4 @@
-"""Refused messages are on the disk before they are acknowledged, whole, with the reason."""
+"""Rejected messages are on disk, complete and with the reason, before they are acknowledged."""
 
 from __future__ import annotations
 

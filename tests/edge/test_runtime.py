@@ -1,4 +1,4 @@
-"""A windowed network as a denoiser: rows find their channels, what is left out enters as missing."""
+"""A windowed network as a denoiser: channels are matched by name, absent ones are missing."""
 
 from __future__ import annotations
 

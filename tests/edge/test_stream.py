@@ -1,4 +1,4 @@
-"""A stream, however chunked, gives what `denoise --profile live` gives for the whole record."""
+"""A stream gives the same result as `denoise --profile live` for any chunking."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Flights that other tools wrote or changed: on the grid and in the units of their suite, or refused."""
+"""Flights written or modified by other tools: converted to the suite's grid and units, or rejected."""
 
 from __future__ import annotations
 

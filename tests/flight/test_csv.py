@@ -1,4 +1,4 @@
-"""Our own CSV: no cell is a formula, what was written is read, and damage is refused in one line."""
+"""CSV files of flights: no cell is a formula, round trip, and damage is rejected in one line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A fixed sample of `benchmarks/fuzz_netcdf.py`: damaged files are refused in one line, or read as xarray does."""
+"""A fixed sample of `benchmarks/fuzz_netcdf.py`: damaged files are rejected in one line, or read as xarray does."""
 
 from __future__ import annotations
 

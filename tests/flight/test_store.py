@@ -1,4 +1,4 @@
-"""Files give back what was put in, byte for byte the same when written twice."""
+"""Round trip of files; writing twice gives identical bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A fixed sample of `benchmarks/fuzz_logs.py`: damaged logs are refused in one line, or read as pandas reads them."""
+"""A fixed sample of `benchmarks/fuzz_logs.py`: damaged logs are rejected in one line, or read as pandas reads them."""
 
 from __future__ import annotations
 

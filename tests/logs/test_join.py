@@ -1,4 +1,4 @@
-"""Copies, parts and versions of a log in one folder: every row is used once, or the folder is refused."""
+"""Copies, parts and versions of a log in one folder: every row is used once, or the folder is rejected."""
 
 from __future__ import annotations
 

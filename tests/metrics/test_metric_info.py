@@ -1,4 +1,4 @@
-"""Every metric has its words in one place."""
+"""Labels of all metrics are defined in one place."""
 
 from pc2dae.metrics.metric_info import METRICS, Words
 

@@ -1,4 +1,4 @@
-"""Laws of the adaptive network that hold for any weights; how well trained ones do is the benchmark's business."""
+"""Properties of the adaptive network for any weights; accuracy of trained weights is left to the benchmark."""
 
 import numpy as np
 import pytest

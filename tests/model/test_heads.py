@@ -1,4 +1,4 @@
-"""Laws of the head: a smoothing kernel averages, attention ignores what is masked."""
+"""Properties of the head: a smoothing kernel averages, attention ignores masked samples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The network's counts, its receptive field, and the promise on its output."""
+"""Parameter counts, receptive field and output guarantee of the network."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which families are denoised: the data's verdict, and the user's."""
+"""Which families are denoised: verdict from the data, and choice of the user."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""A flight in, a clean flight out: the variables of the contract, the raw kept, the bound kept, families left alone."""
+"""Variables of a denoised flight: raw kept, bound respected, excluded families unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Short literal arrays beside literal answers."""
+"""Checks on short literal arrays."""
 
 from __future__ import annotations
 

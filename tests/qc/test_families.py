@@ -1,4 +1,4 @@
-"""Families stay or go by what the data say."""
+"""Families are kept or excluded according to the data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What no air can have made is flagged; what a plume can do is kept."""
+"""Physically impossible spikes are flagged; plumes are kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every estimate must keep to, whatever the record: functions of a denoised flight that count what does not."""
+"""Checks that every denoised flight must pass: functions that count violations."""
 
 from __future__ import annotations
 

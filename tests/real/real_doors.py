@@ -1,4 +1,4 @@
-"""The doors of the product as the tests of real records and their benchmark use them."""
+"""Entry points of the package as used by the tests of real records and their benchmark."""
 
 from __future__ import annotations
 

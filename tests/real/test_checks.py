@@ -1,4 +1,4 @@
-"""The checks themselves, on small arrays: they find what is planted and nothing else."""
+"""The checks themselves, on small arrays: they find injected violations and nothing else."""
 
 from __future__ import annotations
 

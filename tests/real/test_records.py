@@ -1,4 +1,4 @@
-"""Each real record through every door: read, denoised, streamed, searched for plumes, reported, archived, uploaded."""
+"""Each real record through every entry point: read, denoise, stream, plumes, report, archive, upload."""
 
 from __future__ import annotations
 

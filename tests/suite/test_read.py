@@ -1,4 +1,4 @@
-"""Suites from TOML: every key of the design, and one helpful line for every mistake."""
+"""Suites from TOML: every key, and a one-line error for every mistake."""
 
 from __future__ import annotations
 
@@ -324,7 +324,7 @@ def test_a_missing_channel_names_the_nearest() -> None:
 
 
 def test_every_key_is_documented() -> None:
-    """docs/suite.md is the place a person looks: a key that is not there does not exist for them."""
+    """Every key is documented in docs/suite.md."""
     text = (Path(__file__).parents[2] / "docs" / "suite.md").read_text(encoding="utf-8")
     for key in {*Suite.model_fields, *Channel.model_fields, "column", "format", "zone"}:
         assert f"`{key}`" in text, key

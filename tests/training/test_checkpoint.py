@@ -1,4 +1,4 @@
-"""A checkpoint gives back its network, and is refused when a bit of it has changed."""
+"""A checkpoint restores its network, and is rejected if a bit has changed."""
 
 from __future__ import annotations
 

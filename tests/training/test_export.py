@@ -1,4 +1,4 @@
-"""The ONNX twin gives torch's numbers and keeps its promise; what does not is not written."""
+"""The ONNX export agrees with torch and keeps the output guarantee, or is not written."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def twin(suite):
 
 @pytest.fixture(scope="module")
 def wild(suite):
-    """A twin with huge random weights: nothing about it is right but the promise."""
+    """An export with huge random weights: only the output guarantee holds."""
     card, network = card_and_network(suite, 1e20)
     return denoiser_of(export._finish(export._trace(network, 3), card, suite), name="wild").network
 

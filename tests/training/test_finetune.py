@@ -1,4 +1,4 @@
-"""Fine-tuning of the adaptive network does no harm, and helps where it can."""
+"""Fine-tuning the adaptive network does no harm, and helps where possible."""
 
 from dataclasses import replace
 

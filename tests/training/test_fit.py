@@ -1,4 +1,4 @@
-"""The loop learns, keeps its best, repeats itself bit for bit, and does not care where it was interrupted."""
+"""The training loop learns, keeps the best weights, is reproducible bit for bit, and survives interruptions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each objective shows and asks."""
+"""Input and target of each objective."""
 
 from __future__ import annotations
 

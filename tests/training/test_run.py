@@ -1,4 +1,4 @@
-"""A run's folder, and the promise that kill −9 changes nothing."""
+"""The folder of a training run, and that kill −9 does not change the result."""
 
 from __future__ import annotations
 

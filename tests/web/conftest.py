@@ -123,7 +123,7 @@ def shots(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def opened(browser: Any, station: str) -> Iterator[Callable[..., Any]]:
-    """Opens the page in a window of its own; the test fails when it asked anybody else, or complained."""
+    """Opens the page in a new window; the test fails on external requests or console errors."""
     contexts: list[Any] = []
     problems: list[str] = []
 

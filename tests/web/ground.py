@@ -1,4 +1,4 @@
-"""A ground station in this process, for tests that talk to it as programs do; small flights to drop on it."""
+"""A ground station in this process for API tests, and small flights to upload."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Ground:
         self.client = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=120)
 
     def get(self, path: str, **query: Any) -> Any:
-        """What a path says, which must be there."""
+        """The response of a path, which must exist."""
         answer = self.client.get(path, params=query)
         assert answer.status_code == 200, answer.text
         return answer.json()
@@ -57,7 +57,7 @@ class Ground:
         return dict(told[-1])
 
     def send(self, *pieces: bytes, pause_s: float = 0.0, wait_s: float = 6.0) -> bytes:
-        """What is answered to bytes that no well-behaved client would send."""
+        """The response to malformed bytes."""
         answer = b""
         with socket.create_connection(("127.0.0.1", self.port), timeout=wait_s) as line:
             try:
@@ -92,7 +92,7 @@ def grounded(data: Path, **changes: Any) -> Iterator[Ground]:
 
 
 def wait_for(fact: Any, seconds: float = 60.0) -> None:
-    """Wait until something is so."""
+    """Wait until a condition is true."""
     end = time.monotonic() + seconds
     while not fact():
         assert time.monotonic() < end, "it did not happen in time"

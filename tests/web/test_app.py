@@ -55,7 +55,7 @@ def test_errors_are_one_line_with_a_hint(ground: Ground) -> None:
 
 
 def test_the_server_needs_neither_torch_nor_pandas() -> None:
-    """A stranger's file cannot be opened by what is not there."""
+    """The server process does not load the modules that parse untrusted files."""
     code = (
         "import sys; sys.modules['torch'] = None\n"
         "from pc2dae.web.app import create_app; from pc2dae.web.settings import Settings\n"

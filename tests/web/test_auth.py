@@ -17,7 +17,7 @@ TOKEN = 'a long; and "odd" token'
 
 
 def ask(settings: Settings, method: str, url: str, **more: Any) -> httpx.Response:
-    """One request through the guard to an application that grants everything."""
+    """One request through the authentication to an application that accepts everything."""
     methods = ["GET", "POST", "DELETE"]
     app = Starlette(routes=[Route(p, lambda r: PlainTextResponse("granted"), methods=methods)
                             for p in ("/", "/api/x", "/health", "/static/app.js")])  # fmt: skip

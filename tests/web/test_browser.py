@@ -1,4 +1,4 @@
-"""The page in a real browser: drop a flight, see it, compare methods, zoom, download, map a strange table."""
+"""The page in a real browser: upload, view, compare methods, zoom, download, map an unknown table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A flight from drop to download, as a program does it."""
+"""A flight from upload to download through the API."""
 
 from __future__ import annotations
 

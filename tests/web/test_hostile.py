@@ -1,4 +1,4 @@
-"""What strangers may try: each is refused with a 4xx and a reason in under two seconds, while the server answers."""
+"""Malicious requests: each is rejected with a 4xx and a reason in under two seconds; the server keeps responding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Jobs and their limits: whatever happens to a worker, the server says so in one line and goes on."""
+"""Jobs and their limits: any failure of a worker is reported in one line, and the server continues."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def drop(ground: Ground, rows: int = 90) -> httpx.Response:
 
 
 def begun(ground: Ground, rows: int = 3000) -> dict[str, Any]:
-    """A job that is under way."""
+    """A running job."""
     answer = drop(ground, rows).json()
     wait_for(lambda: ground.get(f"/api/jobs/{answer['job']['id']}")["fraction"] > 0)
     return dict(answer)

@@ -1,4 +1,4 @@
-"""The live view over a real mosquitto, and without any."""
+"""The live view with a real mosquitto, and without a broker."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ground import Ground, grounded, plain_csv, wait_for
 
 @contextmanager
 def listening(ground: Ground) -> Iterator[dict[str, list[Any]]]:
-    """All events by kind, as a page hears them."""
+    """All events by kind, as a page receives them."""
     heard: dict[str, list[Any]] = {"estimate": [], "state": [], "id": []}
 
     def listen() -> None:

@@ -1,4 +1,4 @@
-"""Requests made up from the API's own description: none may break the server."""
+"""Requests generated from the API description: none may break the server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ships: small, whole, its making on its card, and fit for the drone."""
+"""Shipped models: small, intact, with their training on the card, and runnable on the drone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Noise has the size and correlation asked for, recorruption stands in for the truth, a blind spot is wide enough."""
+"""Noise has the requested size and correlation, recorruption replaces the truth, blind spots are wide enough."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who trains and who judges: no sample of the held-out air, nor its neighbourhood, is ever in a training window."""
+"""Split of training and held-out data: no held-out sample or its neighbourhood is in a training window."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SUITE = parse_suite(
 
 
 def numbered(length, record):
-    """Every sample says where it is from."""
+    """Every sample encodes its origin."""
     values = (np.arange(length, dtype=np.float32) + 100_000 * (record + 1))[None]
     return Record(values, np.ones((1, length), bool), np.zeros((3, length), np.float32))
 
