@@ -35,7 +35,7 @@ def main() -> None:
         _say(out, {"fraction": round(fraction, 4), "message": message})
 
     try:
-        _say(out, {"done": tasks.KINDS[job.pop("kind")](tell=tell, **job)})
+        _say(out, {"done": tasks.KINDS[job.pop("kind")](progress=tell, **job)})
     except Pc2daeError as error:
         _say(out, {"error": Exception.__str__(error), "hint": error.hint})
     except MemoryError:
