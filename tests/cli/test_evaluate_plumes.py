@@ -51,7 +51,7 @@ def test_evaluate_shows_the_yardsticks_and_gives_json(clean: Path) -> None:
 def test_units_in_brackets_are_shown_not_taken_for_markup() -> None:
     console = Console(file=StringIO(), width=100)
     _show(console, pd.DataFrame({"gas": [0.5]}, index=["edge_error"]), ["gas"], title="ma5")
-    assert "plume edge off [s]" in console.file.getvalue()
+    assert "plume edge error [s]" in console.file.getvalue()
 
 
 def test_plumes_tells_apart_what_began_before_the_record(clean: Path, tmp_path: Path) -> None:

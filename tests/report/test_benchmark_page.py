@@ -42,10 +42,10 @@ def test_the_page_of_a_folder(tmp_path: Path) -> None:
     report_benchmark(tmp_path, tmp_path / "report.html")
     html = (tmp_path / "report.html").read_text("utf-8")
     body = re.sub(r"<script\b.*?</script>", "", html, flags=re.DOTALL)
-    assert "4 methods, counting each dress, on 6 held-out simulated flights" in body
+    assert "4 methods, counting output heads, on 6 held-out simulated flights" in body
     assert 'id="radar"' in body
     assert 'id="forest"' in body
-    assert "<b>+31 %</b><span>error less: tv, clipped</span>" in body
+    assert "<b>+31 %</b><span>MAE reduction: tv, clipped</span>" in body
     assert '<td class=" best">11.0 [11.0, 11.0]</td>' in body  # paired with lean, the interval excludes 0
     assert '<td class=" soft">67.3</td>' in body  # what the paper has for lean
     assert "Real records" not in body  # nothing was run on any
@@ -56,27 +56,41 @@ def test_a_lead_is_bold_and_yardsticks_stand_back() -> None:
     sheet = ResultTable("Table 9. Try", ["method", "SNR, dB", "paper"], [[Cell("raw"), Cell(0.0), Cell()], lean])
     table = table_of(sheet)
     assert [row.kind for row in table.rows] == ["rule", "ours"]
-    assert table.rows[1].best == {1}
+    assert table.rows[1].best == (1,)
     assert table.rows[1].cells == ["PC²DAE-Lean", "1.0", "9.2"]
-    assert table.soft == {2}
+    assert table.soft == (2,)
 
 
 def test_on_the_radar_the_cheapest_is_at_the_rim() -> None:
-    figure = radar(results())
-    assert figure is not None
-    lean, wide = figure.data
-    assert lean["name"] == "PC²DAE-Lean"
-    assert lean["r"][3:6] == [100.0, 100.0, 100.0]
-    assert wide["r"][3:6] == [0.0, 0.0, 0.0]
+    drawn = radar(results())
+    assert drawn is not None
+    lean, wide = drawn.figure.axes[0].lines
+    assert lean.get_label() == "PC²DAE-Lean"
+    assert list(lean.get_ydata())[3:6] == [100.0, 100.0, 100.0]
+    assert list(wide.get_ydata())[3:6] == [0.0, 0.0, 0.0]
 
 
 def test_the_forest_has_the_best_method_on_top_and_an_interval_over_flights() -> None:
-    figure = forest(results())
-    assert figure is not None
-    assert figure.layout["yaxis"]["categoryarray"] == ["raw", "PC²DAE-Lean", "PC²DAE-Wide", "tv"]
-    plain, clip = figure.data
-    assert clip["x"] == [4.25]
-    assert 0 < plain["error_x"]["array"][0] < 0.25  # the flights spread over 0.5
+    drawn = forest(results())
+    assert drawn is not None
+    (axes,) = drawn.figure.axes
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["raw", "PC²DAE-Lean", "PC²DAE-Wide", "tv"]
+    _, (clip, _, (bars,)) = axes.containers
+    assert list(clip.get_xdata()) == [4.25]
+    low, high = bars.get_segments()[0][:, 0]
+    assert 0 < high - 4.25 < 0.25  # the flights spread over 0.5
+    assert 0 < 4.25 - low < 0.25
+
+
+def test_a_figure_is_svg_in_the_colours_of_the_page() -> None:
+    drawn = forest(results())
+    assert drawn is not None
+    assert drawn.svg.startswith("<svg")
+    assert "currentColor" in drawn.svg
+    assert "var(--line)" in drawn.svg
+    again = forest(results())
+    assert again is not None
+    assert again.svg == drawn.svg  # no dates, no random identifiers
 
 
 def test_the_inset_shows_the_strongest_plume() -> None:
@@ -86,10 +100,12 @@ def test_the_inset_shows_the_strongest_plume() -> None:
         ("raw", "co", s, 1.0) for s in seconds
     ]
     table = pd.DataFrame(rows, columns=["method", "channel", "second", "value"])
-    figure = signals(table, "co")
-    assert figure is not None
-    assert [trace["name"] for trace in figure.data] == ["raw", "raw", "truth", "truth"]
-    assert figure.layout["xaxis2"]["range"] == [95.0, 145.0]
+    drawn = signals(table, "co")
+    assert drawn is not None
+    (axes,) = drawn.figure.axes
+    assert [line.get_label() for line in axes.lines] == ["raw", "truth"]
+    (inset,) = axes.child_axes
+    assert inset.get_xlim() == (95.0, 145.0)
     assert signals(table, "bc_uv_1") is None
 
 
@@ -97,11 +113,12 @@ def test_scarcity_needs_training_sets_of_several_sizes() -> None:
     table = results()[lambda t: t["dress"] == "plain"]
     assert scarcity(table) is None
     sizes = [table.assign(campaigns=c, value=table["value"] + c) for c in (0.5, 1.0)]
-    injected = table.assign(noise="inject 0.05", value=99.0)  # of no concern here
-    figure = scarcity(pd.concat([*sizes, injected]))
-    assert figure is not None
-    assert figure.data[0]["x"] == [0.5, 1.0]
-    assert figure.data[0]["y"] == [2.75, 3.25]
+    injected = table.assign(noise="inject 0.05", value=99.0)  # must be ignored
+    drawn = scarcity(pd.concat([*sizes, injected]))
+    assert drawn is not None
+    line = drawn.figure.axes[0].lines[0]
+    assert list(line.get_xdata()) == [0.5, 1.0]
+    assert list(line.get_ydata()) == [2.75, 3.25]
 
 
 def test_a_table_of_something_else_is_refused(tmp_path: Path) -> None:

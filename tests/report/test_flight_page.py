@@ -4,7 +4,9 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +15,10 @@ import xarray as xr
 import pc2dae
 from pc2dae.flags import OUT_OF_RANGE
 from pc2dae.report import slides
-from pc2dae.report.page import script_json
+from pc2dae.report.page import script_safe
+from pc2dae.view import assets
+from pc2dae.view.assets import uplot_folder
+from pc2dae.view.flight_view import FlightView
 
 
 def visible(html: str) -> str:
@@ -23,9 +28,9 @@ def visible(html: str) -> str:
 
 def test_the_page_is_whole_in_itself_and_small(page: Path) -> None:
     html = page.read_text("utf-8")
-    assert len(html.encode()) < 6e6
-    own = html.replace(__import__("plotly.offline", fromlist=["x"]).get_plotlyjs(), "")
-    assert len(own) < 200_000
+    assert len(html.encode()) < 400_000
+    own = html.replace((uplot_folder() / "uPlot.iife.js").read_text("utf-8"), "")
+    assert len(own) < 250_000
     assert not re.search(r"https?://", own)
     assert not re.search(r"<(link|img|iframe)\b|<script[^>]* src=", own)
 
@@ -42,19 +47,23 @@ def test_the_page_says_what_the_flight_is(page: Path) -> None:
 
 def test_text_from_files_is_escaped(page: Path) -> None:
     html = page.read_text("utf-8")
-    assert "carbon &lt;monoxide&gt;" in html
+    assert "carbon \\u003cmonoxide>" in html
     assert "<monoxide>" not in html
-    assert script_json("</script><!--") == '"\\u003c/script>\\u003c!--"'
+    assert script_safe('"</script><!--"') == '"\\u003c/script>\\u003c!--"'
 
 
-def test_every_figure_has_its_place(page: Path) -> None:
-    html = page.read_text("utf-8")
-    data = re.search(r'<script type="application/json" id="figures">(.*?)</script>', html, re.DOTALL)
-    assert data is not None
-    ids = [figure["id"] for figure in json.loads(data[1])]
-    assert ids == ["track", *(f"{kind}-{name}" for kind in ("panel", "spectrum") for name in ("co", "no2", "co2"))]
-    for name in ids:
-        assert f'id="{name}"' in html
+def data_of(page: Path) -> dict[str, Any]:
+    """What the page's script draws."""
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page.read_text("utf-8"), re.DOTALL)
+    assert found is not None
+    return dict(json.loads(found[1]))
+
+
+def test_the_page_embeds_the_view(page: Path, clean: xr.Dataset) -> None:
+    data = data_of(page)
+    assert data["view"]["channels"] == FlightView(clean).as_json()["channels"]
+    assert list(data["series"]["channels"]) == ["co", "no2", "co2"]
+    assert len(data["track"]["east"]) == 600
 
 
 def test_a_flight_without_estimate_position_or_plumes_has_a_page_too(measured: xr.Dataset, tmp_path: Path) -> None:
@@ -64,7 +73,7 @@ def test_a_flight_without_estimate_position_or_plumes_has_a_page_too(measured: x
         quiet[f"qc_{name}"] = quiet[f"qc_{name}"].copy(data=np.ones(600, np.int32))
     pc2dae.report(quiet, tmp_path / "page.html")
     text = visible((tmp_path / "page.html").read_text("utf-8"))
-    assert "nothing measured" in text
+    assert data_of(tmp_path / "page.html")["view"]["channels"][0]["summary"] == "nothing measured"
     assert "Spectra" not in text
 
 
@@ -82,7 +91,7 @@ def test_channels_without_a_usable_sample_are_on_the_page_and_named(measured: xr
     assert "no2 (no usable sample: 100 % out_of_range); co2 (no usable sample: 100 % out_of_range)" in text
     slides(clean, tmp_path / "page.pdf")
     assert (tmp_path / "page.pdf").stat().st_size > 10_000
-    write_run_facts(tmp_path, clean, pc2dae.evaluate(clean))
+    write_run_facts(tmp_path, FlightView(clean))
     facts = json.loads((tmp_path / "facts.json").read_text("utf-8"))
     assert list(facts["channels"]) == ["co"]
     assert facts["left_raw"] == [f"{name} (no usable sample: 100 % out_of_range)" for name in ("no2", "co2")]
@@ -94,8 +103,8 @@ def test_the_truth_is_drawn_and_scored(clean: xr.Dataset, tmp_path: Path) -> Non
     )
     pc2dae.report(clean, tmp_path / "page.html", truth=truth)
     text = visible((tmp_path / "page.html").read_text("utf-8"))
-    assert "truth: the reading without noise" in text
-    assert re.search(r"mean absolute error less \[%\]\s+100\.00", text)
+    assert data_of(tmp_path / "page.html")["series"]["channels"]["co"]["truth"] is not None
+    assert re.search(r"MAE reduction \[%\]\s+100\.00", text)
 
 
 def test_the_room_is_callable_however_it_was_come_by() -> None:
@@ -113,31 +122,52 @@ def test_slides(clean: xr.Dataset, tmp_path: Path) -> None:
     assert len(re.findall(rb"/Type /Page\b", first)) == 2 + 2  # families, track, spectra
 
 
-@pytest.mark.slow
-def test_a_browser_draws_it_and_follows_a_plume(page: Path) -> None:
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
     api = pytest.importorskip("playwright.sync_api")
     chromium = next((p for p in ("/usr/bin/chromium", "/usr/bin/chromium-browser") if Path(p).exists()), None)
     if chromium is None:
         pytest.skip("no chromium; `make test` installs it")
     with api.sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        tab = browser.new_page(viewport={"width": 390, "height": 800})
-        wrong: list[str] = []
-        tab.on("pageerror", lambda error: wrong.append(str(error)))
-        tab.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
-        tab.on("request", lambda r: wrong.append(r.url) if r.url.startswith("http") else None)
-        tab.goto(page.as_uri(), timeout=120_000)
-        tab.wait_for_selector("html[data-ready=yes]", state="attached", timeout=120_000)
-        tab.evaluate("document.getElementById('plume-next').click()")
-        tab.wait_for_function("document.getElementById('panel-co').layout.xaxis.range[0] > '2025-10-01 12:02'")
-        ranges = tab.evaluate(
-            "['co','no2','co2'].map(n => document.getElementById('panel-' + n).layout.xaxis.range[0])"
-        )
-        width = tab.evaluate("document.documentElement.scrollWidth")
-        browser.close()
-    assert len(set(ranges)) == 1
+        launched = play.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield launched
+        launched.close()
+
+
+RANGES = "[...document.querySelectorAll('.plot[data-from]')].map(p => [Number(p.dataset.from), Number(p.dataset.to)])"
+
+
+@pytest.mark.slow
+def test_a_browser_draws_it_and_follows_a_plume(page: Path, browser: Any) -> None:
+    tab = browser.new_page(viewport={"width": 390, "height": 800})
+    wrong: list[str] = []
+    tab.on("pageerror", lambda error: wrong.append(str(error)))
+    tab.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
+    tab.on("request", lambda r: wrong.append(r.url) if r.url.startswith("http") else None)
+    tab.goto(page.as_uri(), timeout=120_000)
+    tab.wait_for_selector("html[data-ready=yes]", state="attached", timeout=120_000)
+    tab.evaluate("document.getElementById('panels').scrollIntoView()")
+    tab.wait_for_selector(".plot[data-from] canvas")
+    tab.evaluate("document.getElementById('plume-next').click()")
+    tab.wait_for_function(f"{RANGES}.every(r => r[0] > {np.datetime64('2025-10-01T12:02', 'ms').astype(int)})")
+    ranges = tab.evaluate(RANGES)
+    width = tab.evaluate("document.documentElement.scrollWidth")
+    tab.close()
+    assert len({tuple(r) for r in ranges}) == 1
     assert width <= 390
     assert wrong == []
+
+
+@pytest.mark.slow
+def test_a_record_of_days_has_dates_on_its_axis(page: Path, browser: Any) -> None:
+    tab = browser.new_page()
+    tab.goto(page.as_uri(), timeout=120_000)
+    labels = (Path(assets.STATIC) / "format.js").read_text("utf-8").replace("export ", "")
+    u = "{ width: 800, scales: { x: { min: 1759269600000, max: 1759449600000 } } }"
+    ticks = "[0, 1, 2, 3].map((i) => 1759276800000 + i * 43200000)"
+    shown = tab.evaluate(f"() => {{ {labels}; return timeLabels({u}, {ticks}, 0, 0, 43200000); }}")
+    tab.close()
+    assert shown == ["00:00\n2025-10-01", "12:00", "00:00\n2025-10-02", "12:00"]
 
 
 def test_a_flight_in_which_nothing_was_measured_has_a_page_too(measured: xr.Dataset, tmp_path: Path) -> None:

@@ -39,14 +39,20 @@ def test_every_route_is_described(ground: Ground) -> None:
             assert "4XX" in operation["responses"]
 
 
-def test_plotly_comes_from_its_wheel_and_is_kept(ground: Ground) -> None:
-    answer = ground.client.get("/static/plotly.min.js")
+def test_uplot_comes_from_its_wheel_and_is_revalidated(ground: Ground) -> None:
+    answer = ground.client.get("/static/uplot/uPlot.iife.js")
     assert answer.headers["content-type"].startswith("text/javascript")
-    assert "max-age" in answer.headers["cache-control"]
     assert answer.headers["content-encoding"] == "gzip"
-    assert len(answer.content) > 1_000_000
-    again = ground.client.get("/static/plotly.min.js", headers={"if-none-match": answer.headers["etag"]})
-    assert len(again.content) == 0 or again.status_code == 200
+    assert b"var uPlot" in answer.content
+    again = ground.client.get("/static/uplot/uPlot.iife.js", headers={"if-none-match": answer.headers["etag"]})
+    assert again.status_code == 304
+
+
+def test_scripts_and_styles_come_from_our_own_files_alone(ground: Ground) -> None:
+    page = ground.client.get("/")
+    assert "unsafe" not in page.headers["content-security-policy"]
+    for path in re.findall(r'(?:src|href)="(/static/[^"]+)"', page.text):
+        assert ground.client.get(path).status_code == 200, path
 
 
 def test_errors_are_one_line_with_a_hint(ground: Ground) -> None:

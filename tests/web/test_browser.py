@@ -36,22 +36,18 @@ TOO_SMALL = """() => [...document.querySelectorAll("button:not(.link), select, s
   .filter((e) => e.offsetHeight && e.getBoundingClientRect().height < 44).map((e) => e.id || e.textContent)"""
 NAMELESS = """() => [...document.querySelectorAll("button, select, input:not([hidden]), canvas[tabindex]")]
   .filter((e) => !(e.getAttribute("aria-label") || e.textContent.trim() || e.labels?.length)).map((e) => e.outerHTML)"""
-FIRST_PAINT = """() => ["first-contentful-paint", `${location.origin}/static/plotly.min.js`]
-  .map((name) => performance.getEntriesByName(name)[0].startTime)"""
 REFUSED = "#failure:not([hidden]), #drop-problem:not([hidden])"
 
 
 def drawn(page: Any) -> None:
     """Wait until the first panel and the track are drawn."""
     page.wait_for_selector("#panels .plot[data-from]")
-    page.wait_for_selector("#track .scatterlayer path", state="attached")
+    page.wait_for_selector("#track canvas")
 
 
 def test_first_start_shows_a_flight_in_every_light(opened: Open, pixels: Pixels, shots: Path) -> None:
     page = opened()
     drawn(page)
-    paint, large = page.evaluate(FIRST_PAINT)
-    assert 0 < paint < large  # megabytes of plotly.js are not waited for
     assert "simulated" in page.inner_text("#eyebrow")
     assert pixels(page, "#panels .plot", ESTIMATE) > 400
     assert pixels(page, "#panels .plot", PLUME) > 40
@@ -89,7 +85,7 @@ def test_a_flight_from_drop_to_download(
     assert "ma200" in files
     assert "<img src=x onerror=alert(1)>" in files  # as text, not as an image
     assert page.locator("#intake-tables img").count() == 0
-    assert "left out" in page.inner_text("#quality-tables")
+    assert "excluded" in page.inner_text("#quality-tables")
     _switch_method(page, until)
     _zoom(page, shots)
     for suffix, text in (("nc", "netCDF"), ("csv", "CSV")):
@@ -131,12 +127,29 @@ def _zoom(page: Any, shots: Path) -> None:
     page.keyboard.press("Home")
     page.keyboard.press("+")
     _shows(page, lambda length: length == pytest.approx(0.7 * span, rel=0.02))
-    box = page.locator("#panels .plot canvas").first.bounding_box()
+    box = page.locator("#panels .u-over").first.bounding_box()
     page.mouse.move(box["x"] + 200, box["y"] + 40)
     page.mouse.down()
     page.mouse.move(box["x"] + 300, box["y"] + 60, steps=4)
     page.mouse.up()
-    _shows(page, lambda length: length == pytest.approx(100 / (box["width"] - 68) * 0.7 * span, rel=0.05))
+    _shows(page, lambda length: length == pytest.approx(100 / box["width"] * 0.7 * span, rel=0.05))
+    _cursor_reads_the_time_under_it(page, box)
+    page.mouse.dblclick(box["x"] + 200, box["y"] + 40)
+    _shows(page, lambda length: length == span)
+
+
+def _cursor_reads_the_time_under_it(page: Any, box: dict[str, float]) -> None:
+    """In every panel, after a zoom as well."""
+    page.wait_for_timeout(400)  # finer series have arrived
+    page.mouse.move(box["x"] + 0.25 * box["width"], box["y"] + 50)
+    page.wait_for_timeout(100)
+    begin, end = page.evaluate(RANGES)[0]
+    expected = begin + 0.25 * (end - begin)
+    said = page.locator("#panels .summary.is-reading").all_inner_texts()
+    assert len(said) >= 2
+    for text in said:
+        hours, minutes, seconds = map(int, text.split(" ")[0].split(":"))
+        assert abs((expected / 1000) % 86_400 - (3600 * hours + 60 * minutes + seconds)) < 1.6
 
 
 def _shows(page: Any, fits: Callable[[float], bool]) -> None:
@@ -147,6 +160,39 @@ def _shows(page: Any, fits: Callable[[float], bool]) -> None:
         if len(shown) >= 2 and np.ptp(shown, axis=0).max() < 2 and fits(float(shown[0, 1] - shown[0, 0])):
             return
     pytest.fail(f"the panels show {shown.tolist()}")
+
+
+def test_fingers_pinch_drag_and_tap(opened: Open) -> None:
+    page = opened(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    page.wait_for_selector("#panels .panel")
+    page.evaluate("document.querySelector('#panels .panel').scrollIntoView({ block: 'center', behavior: 'instant' })")
+    drawn(page)
+    page.wait_for_timeout(500)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    box = page.locator("#panels .u-over").first.bounding_box()
+    begin, end = page.evaluate(RANGES)[0]
+    client = page.context.new_cdp_session(page)
+
+    def touch(kind: str, *xs: float) -> None:
+        points = [{"x": box["x"] + x, "y": box["y"] + 60, "id": i} for i, x in enumerate(xs)]
+        client.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+    touch("touchStart", 120, 160)
+    touch("touchMove", 110, 170)
+    touch("touchMove", 100, 180)  # from 40 px apart to 80
+    touch("touchEnd")
+    page.wait_for_timeout(300)
+    zoomed = page.evaluate(RANGES)[0]
+    assert zoomed[1] - zoomed[0] == pytest.approx(0.5 * (end - begin), rel=0.05)
+    touch("touchStart", 150)
+    touch("touchMove", 130)
+    touch("touchMove", 100)
+    touch("touchEnd")
+    page.wait_for_timeout(300)
+    moved = page.evaluate(RANGES)[0]
+    assert moved[0] > zoomed[0]
+    page.touchscreen.tap(box["x"] + 150, box["y"] + 60)
+    page.wait_for_selector("#panels .summary.is-reading")
 
 
 def test_a_bad_file_says_why_in_one_line(opened: Open, shots: Path, tmp_path: Path) -> None:

@@ -33,6 +33,16 @@ def test_what_was_dropped_is_described(dropped: dict[str, Any]) -> None:
     assert "9 channels" in dropped["lead"]
 
 
+def test_the_view_of_a_run_and_of_the_flight_as_measured(ground: Ground, dropped: dict[str, Any]) -> None:
+    path = f"/api/flights/{dropped['id']}/view"
+    run, flight = ground.get(path, run=dropped["default_run"]), ground.get(path)
+    assert run["lead"] == dropped["lead"]
+    assert len(run["channels"]) == len(flight["channels"]) == 9
+    assert "→" in next(c["summary"] for c in run["channels"] if c["name"] == "co_a")  # noise before → after
+    assert run["tables"]["scores"] != []
+    assert flight["tables"]["scores"] == []
+
+
 def test_curves_hold_the_estimate_inside_its_band(ground: Ground, dropped: dict[str, Any]) -> None:
     found = ground.get(f"/api/flights/{dropped['id']}/series", run=dropped["default_run"], channels="co_a,no_a")
     assert list(found["channels"]) == ["co_a", "no_a"]

@@ -1,4 +1,4 @@
-"""What each metric is called, its unit, how many digits mean something and what is good: one place for all tables."""
+"""Label, unit, significant digits and target of every metric, for all tables."""
 
 from __future__ import annotations
 
@@ -28,26 +28,26 @@ class Words:
 
 # The order is the order of the tables.
 METRICS: dict[str, Words] = {
-    "mae_improvement": Words("mean absolute error less", "%", "MAE less", 1, "high"),
-    "snr_improvement": Words("signal to noise gained", "dB", "SNR", 2, "high"),
+    "mae_improvement": Words("MAE reduction", "%", "MAE reduction", 1, "high"),
+    "snr_improvement": Words("SNR gain", "dB", "SNR gain", 2, "high"),
     "smoothness": Words("smoothness", "%", "smooth", 1, "high"),
-    "hf_reduction": Words("fast power removed", "%", "HF", 1, "high"),
+    "hf_reduction": Words("HF reduction", "%", "HF", 1, "high"),
     "negatives": Words("negative values", "%", "neg.", 1, "low"),
-    "mean_10s_change": Words("10-s means moved", "σ of the mean", "10-s means", 2, 1.0),
-    "pair_agreement": Words("against the duplicate sensor, after/before", "", "pair", 3, "low"),
+    "mean_10s_change": Words("change of 10-s means", "σ of the mean", "10-s means", 2, 1.0),
+    "pair_agreement": Words("disagreement with the duplicate sensor, after/before", "", "pair", 3, "low"),
     "leakage": Words("leakage into other channels", "σ", "leak", 2, "low"),
     "encounters": Words("plume encounters per channel", "", "plumes", 1, "high"),
-    "missed": Words("of them missed", "", "missed", 2, "low"),
-    "false": Words("false ones", "", "false", 2, "low"),
-    "peak_bias": Words("peak height off", "%", "peak", 1, 0.0),
-    "edge_error": Words("plume edge off", "s", "edge", 2, "low"),
-    "excess_error": Words("integrated excess off", "%", "excess", 1, "low"),
-    "ratio_error": Words("emission ratio off", "%", "ratio", 1, "low"),
-    "background_bias": Words("clean air off", "σ", "clean air", 2, 0.0),
-    "coverage_90": Words("truth inside the 90 % interval", "%", "cover 90", 1, 90.0),
+    "missed": Words("missed encounters", "", "missed", 2, "low"),
+    "false": Words("false encounters", "", "false", 2, "low"),
+    "peak_bias": Words("peak bias", "%", "peak", 1, 0.0),
+    "edge_error": Words("plume edge error", "s", "edge", 2, "low"),
+    "excess_error": Words("integrated excess error", "%", "excess", 1, "low"),
+    "ratio_error": Words("emission ratio error", "%", "ratio", 1, "low"),
+    "background_bias": Words("background bias", "σ", "background", 2, 0.0),
+    "coverage_90": Words("coverage of the 90 % interval", "%", "cover 90", 1, 90.0),
     "coverage_90_plume": Words("… in plumes", "%", "… plumes", 1, 90.0),
     "coverage_90_background": Words("… in clean air", "%", "… clean", 1, 90.0),
     "width_90": Words("width of the interval", "σ", "width", 2, "low"),
-    "crps": Words("probability score CRPS", "σ", "CRPS", 3, "low"),
-    "ambient_error": Words("off from the air itself: lag, calibration", "σ", "ambient", 2, "low"),
+    "crps": Words("CRPS", "σ", "CRPS", 3, "low"),
+    "ambient_error": Words("ambient error (lag, calibration)", "σ", "ambient", 2, "low"),
 }

@@ -1,86 +1,55 @@
-"""The paper's figures from a benchmark's table: radar, lean against wide, scarcity; and who gains what on truth."""
+"""The paper's figures from a benchmark's table: radar, lean against wide, scarcity; and SNR gain of every method."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from pc2dae.arrays import Array
 from pc2dae.benchmark.compare import per_flight, with_common_seeds
 from pc2dae.benchmark.paper import NAMES
 from pc2dae.metrics import paired_difference
 from pc2dae.metrics.metric_info import METRICS
-from pc2dae.report.figure import Figure, Trace, packed
+from pc2dae.report.drawing import LOOKS, Drawing, new_figure, styled
 
-# Okabe and Ito's colours with a dash each: told apart by colour-blind eyes, and on paper.
-LOOKS = (
-    ("#0072b2", "solid"),
-    ("#d55e00", "dash"),
-    ("#009e73", "dot"),
-    ("#cc79a7", "dashdot"),
-    ("#e69f00", "longdash"),
-    ("#56b4e9", "solid"),
-    ("#8a8f98", "dash"),
-)
-_TRUTH = "#d55e00"  # what the style sheet draws a truth in: no method gets it beside one
-_INSET_S = 25.0  # to either side of the strongest plume
-_AXES = ("", "2", "3")  # what plotly calls axes side by side
+_TRUTH, _RAW = "#d55e00", "#929da9"
+_INSET_S = 25.0  # on either side of the strongest plume
 NEURAL = ("adaptive", "lean", "wide", "despawn", "lstm-ae", "cbdae", "unet", "transformer")
-# Dress → colour, symbol, words, in the order they are drawn: one row of the forest is a method in all its dresses.
+# Output head → colour, symbol, label, in the order of drawing: one row of the forest is a method with all its heads.
 DRESSES = {
-    "plain": ("#0072b2", "circle", "as it is"),
-    "clip": ("#009e73", "diamond", "clipped at the bound"),
-    "softplus": ("#e69f00", "square", "with softplus"),
-    "softplus+tv": ("#d55e00", "triangle-up", "with softplus and total variation"),
-    "oracle": ("#8a8f98", "star-open", "width chosen with the truth"),
+    "plain": ("#0072b2", "o", "unchanged"),
+    "clip": ("#009e73", "D", "clipped at the bound"),
+    "softplus": ("#e69f00", "s", "with softplus"),
+    "softplus+tv": ("#d55e00", "^", "with softplus and total variation"),
+    "oracle": ("#8a8f98", "*", "width chosen with the truth"),
 }
 RADAR = ("smoothness", "HF reduction", "compliance", "few parameters", "fast training", "fast inference")
-_LAYOUT: dict[str, Any] = {
-    "margin": {"l": 60, "r": 20, "t": 20, "b": 50},
-    "height": 430,
-    "legend": {"orientation": "h", "y": -0.18},
-}
 
 
-def forest(table: pd.DataFrame) -> Figure | None:
-    """Signal to noise gained by every method in every dress, best above: mean over flights and bootstrap interval."""
+def forest(table: pd.DataFrame) -> Drawing | None:
+    """SNR gain of every method with every output head, best on top: mean over flights and bootstrap interval."""
     gained = per_flight(table, "snr_improvement")
     known = {key: paired_difference(row, np.zeros(len(row))) for key, row in gained.items() if np.isfinite(row).any()}
     best = {method: max(d.mean for k, d in known.items() if k[0] == method) for method, _ in known}
     rows = sorted(best, key=lambda method: best[method])
-    data: list[Trace] = []
+    if not rows:
+        return None
+    figure = new_figure(7.6, 1.6 + 0.26 * len(rows))
+    axes = figure.subplots()
     for dress, (colour, symbol, words) in DRESSES.items():
-        mine = [(method, known[(method, dress)]) for method in rows if (method, dress) in known]
-        data.append(
-            {
-                "type": "scatter",
-                "mode": "markers",
-                "x": [round(d.mean, 3) for _, d in mine],
-                "y": [NAMES.get(method, method) for method, _ in mine],
-                "error_x": {
-                    "symmetric": False,
-                    "array": [round(d.high - d.mean, 3) for _, d in mine],
-                    "arrayminus": [round(d.mean - d.low, 3) for _, d in mine],
-                    "thickness": 1.2,
-                    "width": 3,
-                },
-                "name": words,
-                "marker": {"color": colour, "symbol": symbol, "size": 9},
-            }
-        )
-    layout = _LAYOUT | {
-        "margin": {"l": 150, "r": 20, "t": 10, "b": 120},
-        "height": 130 + 24 * len(rows),
-        "legend": {"orientation": "h", "y": -50 / (24 * max(len(rows), 1)), "yanchor": "top"},  # 50 px below the axis
-        "xaxis": {"title": {"text": f"{METRICS['snr_improvement'].full}"}, "zeroline": True},
-        "yaxis": {"categoryarray": [NAMES.get(method, method) for method in rows], "type": "category"},
-    }
-    return Figure("forest", [trace for trace in data if trace["x"]], layout) if rows else None
+        mine = [(y, known[(method, dress)]) for y, method in enumerate(rows) if (method, dress) in known]
+        if mine:
+            errors = [[d.mean - d.low for _, d in mine], [d.high - d.mean for _, d in mine]]
+            axes.errorbar([d.mean for _, d in mine], [y for y, _ in mine], xerr=errors, fmt=symbol, color=colour,
+                          markersize=5, linewidth=1.2, capsize=2, label=words)  # fmt: skip
+    axes.axvline(0.0, color=_RAW, linewidth=1.0)
+    axes.set_yticks(range(len(rows)), [NAMES.get(method, method) for method in rows])
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False, fontsize=8,
+                  labelcolor="linecolor")  # fmt: skip
+    styled(axes, xlabel=METRICS["snr_improvement"].full)
+    return Drawing("forest", figure)
 
 
-def radar(table: pd.DataFrame) -> Figure | None:
+def radar(table: pd.DataFrame) -> Drawing | None:
     """The paper's radar: three blind scores as they are, three costs on a logarithmic scale, best at the rim."""
     plain = _overall(table)
     plain = plain[plain["method"].isin(NEURAL) & (plain["dress"] == "plain")]
@@ -90,50 +59,45 @@ def radar(table: pd.DataFrame) -> Figure | None:
     costs = plain.groupby("method")[["parameters", "training_s", "inference_ms"]].mean()
     if not {"smoothness", "hf_reduction", "negatives"} <= set(wide.columns):
         return None
-    axes = pd.DataFrame({
+    scores = pd.DataFrame({
         RADAR[0]: wide["smoothness"].clip(0, 100),
         RADAR[1]: wide["hf_reduction"].clip(0, 100),
         RADAR[2]: 100 - wide["negatives"],
         **{name: _cheap(costs[column]) for name, column in zip(RADAR[3:], costs.columns, strict=True)},
     })  # fmt: skip
-    data: list[Trace] = []
-    for (method, row), (colour, dash) in zip(axes.iterrows(), LOOKS * 2, strict=False):
-        values = [None if not np.isfinite(v) else round(float(v), 1) for v in row]
-        data.append(
-            {
-                "type": "scatterpolar",
-                "r": [*values, values[0]],
-                "theta": [*RADAR, RADAR[0]],
-                "name": NAMES.get(str(method), str(method)),
-                "line": {"color": colour, "dash": dash, "width": 2},
-            }
-        )
-    layout = _LAYOUT | {"polar": {"radialaxis": {"range": [0, 100], "tickvals": [25, 50, 75, 100]}}, "height": 520}
-    return Figure("radar", data, layout)
+    figure = new_figure(6.4, 5.2)
+    axes = figure.add_subplot(projection="polar")
+    angles = np.linspace(0, 2 * np.pi, len(RADAR) + 1)
+    for (method, row), (colour, dash) in zip(scores.iterrows(), LOOKS * 2, strict=False):
+        values = row.to_numpy(dtype=np.float64)
+        axes.plot(angles, [*values, values[0]], color=colour, linestyle=dash, label=NAMES.get(str(method), str(method)))
+    axes.set_xticks(angles[:-1], RADAR)
+    axes.legend(fontsize=8, loc="upper left", bbox_to_anchor=(1.12, 1.05))
+    styled(axes, ylim=(0, 100), yticks=[25, 50, 75, 100])
+    return Drawing("radar", figure)
 
 
-def lean_against_wide(table: pd.DataFrame) -> Figure | None:
+def lean_against_wide(table: pd.DataFrame) -> Drawing | None:
     """Lean and wide, metric by metric, flight by flight: boxes over the held-out flights."""
-    metrics = [m for m in ("smoothness", "hf_reduction", "snr_improvement") if (table["metric"] == m).any()]
-    data: list[Trace] = []
-    for method, (colour, _) in zip(("lean", "wide"), LOOKS, strict=False):
-        for axis, metric in zip(_AXES, metrics, strict=False):
-            values = per_flight(table, metric).get((method, "plain"))
-            if values is not None:
-                data.append({"type": "box", "x": [METRICS[metric].full] * len(values), "y": values.round(3).tolist(),
-                             "name": NAMES[method], "legendgroup": method, "showlegend": axis == "",
-                             "marker": {"color": colour}, "boxpoints": "all", "jitter": 0.4, "offsetgroup": method,
-                             "xaxis": f"x{axis}", "yaxis": f"y{axis}"})  # fmt: skip
-    layout = _LAYOUT | {"boxmode": "group"}
-    width = 1 / max(len(metrics), 1)
-    for i, axis in enumerate(_AXES[: len(metrics)]):
-        layout[f"xaxis{axis}"] = {"domain": [i * width + 0.05, (i + 1) * width], "anchor": f"y{axis}"}
-        layout[f"yaxis{axis}"] = {"anchor": f"x{axis}"}
-    return Figure("lean-wide", data, layout) if data else None
+    drawn = []
+    for metric in ("smoothness", "hf_reduction", "snr_improvement"):
+        found = per_flight(table, metric) if (table["metric"] == metric).any() else {}
+        values = {method: found[(method, "plain")] for method in ("lean", "wide") if (method, "plain") in found}
+        if values:
+            drawn.append((metric, values))
+    if not drawn:
+        return None
+    figure = new_figure()
+    for axes, (metric, values) in zip(figure.subplots(1, len(drawn), squeeze=False)[0], drawn, strict=True):
+        axes.boxplot(list(values.values()), tick_labels=[NAMES[method] for method in values], showfliers=False)
+        for x, (row, (colour, _)) in enumerate(zip(values.values(), LOOKS, strict=False), 1):
+            axes.plot(np.linspace(x - 0.15, x + 0.15, len(row)), row, "o", color=colour, markersize=3)
+        styled(axes, title=METRICS[metric].full)
+    return Drawing("lean-wide", figure)
 
 
-def signals(table: pd.DataFrame, channel: str) -> Figure | None:
-    """One channel of one flight by every method, with the strongest plume drawn large in an inset.
+def signals(table: pd.DataFrame, channel: str) -> Drawing | None:
+    """One channel of one flight by every method, with the strongest plume enlarged in an inset.
 
     `table` has the columns method, channel, second, value; methods raw and truth among them.
     """
@@ -143,38 +107,30 @@ def signals(table: pd.DataFrame, channel: str) -> Figure | None:
     wide = mine.pivot_table(index="second", columns="method", values="value")
     methods = sorted(map(str, wide.columns), key=lambda m: (m != "raw", m != "truth"))
     tracer = wide["truth" if "truth" in wide else methods[-1]].to_numpy(dtype=np.float64)
-    middle = float(wide.index.to_numpy(dtype=np.float64)[np.nanargmax(tracer)])
-    data: list[Trace] = []
-    others = iter([look for look in LOOKS if look[0] != _TRUTH] * 2)
+    seconds = wide.index.to_numpy(dtype=np.float64)
+    middle = float(seconds[np.nanargmax(tracer)])
+    near = np.abs(seconds - middle) < _INSET_S
+    looks = {"raw": (_RAW, "-"), "truth": (_TRUTH, "-")}
+    looks |= dict(zip([m for m in methods if m not in looks], [x for x in LOOKS if x[0] != _TRUTH] * 2, strict=False))
+    figure = new_figure(12.0, 4.4)
+    axes = figure.subplots()
+    inset = axes.inset_axes((0.6, 0.5, 0.39, 0.49))
     for method in methods:
-        look: Trace = {"meta": {"role": method}} if method in ("raw", "truth") else {}
-        if not look:
-            colour, dash = next(others)
-            look = {"line": {"color": colour, "dash": dash, "width": 1.6}}
-        y = packed(wide[method].to_numpy(dtype=np.float64))
-        common = {"type": "scatter", "mode": "lines", "x": packed(wide.index.to_numpy(dtype=np.float64)), "y": y} | look
-        named = {"name": NAMES.get(method, method), "legendgroup": method}
-        data.append(common | named)
-        data.append(common | named | {"showlegend": False, "xaxis": "x2", "yaxis": "y2"})
-    near = wide[(wide.index > middle - _INSET_S) & (wide.index < middle + _INSET_S)].to_numpy()
-    layout = _LAYOUT | {
-        "xaxis": {"title": {"text": "seconds from take-off"}},
-        "yaxis": {"tickformat": "~s"},
-        "xaxis2": {"domain": [0.6, 0.99], "anchor": "y2", "range": [middle - _INSET_S, middle + _INSET_S]},
-        "yaxis2": {"domain": [0.5, 0.99], "anchor": "x2", "tickformat": "~s", "range": _padded(near)},
-    }
-    return Figure(f"signals-{channel}", data, layout)
+        colour, dash = looks[method]
+        for place, part in ((axes, slice(None)), (inset, near)):
+            place.plot(seconds[part], wide[method].to_numpy()[part], color=colour, linestyle=dash,
+                       linewidth=0.8 if method == "raw" else 1.5, label=NAMES.get(method, method))  # fmt: skip
+    styled(inset, xlim=(middle - _INSET_S, middle + _INSET_S))
+    axes.legend(fontsize=8, ncols=6, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+    styled(axes, xlabel="seconds from take-off")
+    return Drawing(f"signals-{channel}", figure)
 
 
-def _padded(values: Array) -> list[float]:
-    low, high = float(np.nanmin(values)), float(np.nanmax(values))
-    return [low - 0.05 * (high - low), high + 0.05 * (high - low)]
-
-
-def scarcity(table: pd.DataFrame) -> Figure | None:
-    """Signal to noise gained against the size of the training set, in campaigns, with the interval over flights."""
+def scarcity(table: pd.DataFrame) -> Drawing | None:
+    """SNR gain against the size of the training set, in campaigns, with the interval over flights."""
     table = table[table["noise"] == "flight"]  # networks of one campaign are scored with injected noise as well
-    data: list[Trace] = []
+    figure = new_figure()
+    axes = figure.subplots()
     for method, (colour, dash) in zip(dict.fromkeys(table["method"]), LOOKS, strict=False):
         mine = with_common_seeds(table[table["method"] == method], "campaigns")
         amounts = sorted(float(a) for a in mine["campaigns"].unique())
@@ -182,28 +138,17 @@ def scarcity(table: pd.DataFrame) -> Figure | None:
             continue
         flown = [per_flight(mine[mine["campaigns"] == a], "snr_improvement")[(str(method), "plain")] for a in amounts]
         found = [paired_difference(values, np.zeros(len(values))) for values in flown]
-        data.append(
-            {
-                "type": "scatter",
-                "mode": "lines+markers",
-                "x": amounts,
-                "y": [round(d.mean, 3) for d in found],
-                "error_y": {
-                    "symmetric": False,
-                    "array": [round(d.high - d.mean, 3) for d in found],
-                    "arrayminus": [round(d.mean - d.low, 3) for d in found],
-                    "thickness": 1,
-                },
-                "name": NAMES.get(str(method), str(method)),
-                "line": {"color": colour, "dash": dash, "width": 2},
-            }
-        )
-    ticks = {"tickvals": [0.125, 0.25, 0.5, 1, 10], "ticktext": ["1/8", "1/4", "1/2", "1", "10"]}
-    layout = _LAYOUT | {
-        "xaxis": {"type": "log", "title": {"text": "campaigns trained on"}} | ticks,
-        "yaxis": {"title": {"text": METRICS["snr_improvement"].full}},
-    }
-    return Figure("scarcity", data, layout) if data else None
+        errors = [[d.mean - d.low for d in found], [d.high - d.mean for d in found]]
+        axes.errorbar(amounts, [d.mean for d in found], yerr=errors, color=colour, linestyle=dash, marker="o",
+                      markersize=4, capsize=2, label=NAMES.get(str(method), str(method)))  # fmt: skip
+    if not axes.has_data():
+        return None
+    axes.set_xscale("log")
+    axes.set_xticks([0.125, 0.25, 0.5, 1, 10], ["1/8", "1/4", "1/2", "1", "10"])
+    axes.minorticks_off()
+    axes.legend(fontsize=8)
+    styled(axes, xlabel="campaigns trained on", ylabel=METRICS["snr_improvement"].full)
+    return Drawing("scarcity", figure)
 
 
 def _overall(table: pd.DataFrame) -> pd.DataFrame:
@@ -211,9 +156,9 @@ def _overall(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _cheap(cost: pd.Series[float]) -> pd.Series[float]:
-    """100 for the cheapest, 0 for the dearest, logarithmic between; 100 for all where they cost the same."""
+    """100 for the cheapest, 0 for the most expensive, logarithmic between; 100 for all if all cost the same."""
     logs = np.log10(cost.where(cost > 0).to_numpy(dtype=np.float64))
     if not np.isfinite(logs).any():
         return pd.Series(np.nan, index=cost.index)
-    dearest, span = np.nanmax(logs), np.nanmax(logs) - np.nanmin(logs)
-    return pd.Series(100.0 * (dearest - logs) / span if span > 0 else logs * 0 + 100.0, index=cost.index)
+    highest, span = np.nanmax(logs), np.nanmax(logs) - np.nanmin(logs)
+    return pd.Series(100.0 * (highest - logs) / span if span > 0 else logs * 0 + 100.0, index=cost.index)

@@ -1,4 +1,4 @@
-"""The report of a benchmark: the paper's figures redrawn from our results, every loss as plain as every win."""
+"""The report of a benchmark: the paper's figures redrawn from our results, losses shown like wins."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from pc2dae.benchmark.compare import label, mean_of, per_flight
 from pc2dae.benchmark.plan import YARDSTICKS
 from pc2dae.errors import FlightError
 from pc2dae.report import benchmark_figures as figures
-from pc2dae.report.formatting import Row, Table, Tile, broken
-from pc2dae.report.page import write_page
+from pc2dae.report.page import unescaped, write_page
+from pc2dae.view.formatting import Row, Table, Tile, broken
 
 COLUMNS = (
     *("part", "method", "dress", "family", "channel", "flight", "noise", "seed", "campaigns", "metric", "value"),
     *("parameters", "training_s", "inference_ms"),
 )
-SIGNALS = "signals.parquet"  # beside the results: one flight's channels by every method, to look at
-_OURS = ("adaptive", "PC²DAE")  # how the labels of networks begin that are tinted
-_FOLDED = ("Table 2", "Table 3b", "Table 4b", "Table 4d")  # shown when asked for
+SIGNALS = "signals.parquet"  # beside the results: one flight's channels by every method
+_OURS = ("adaptive", "PC²DAE")  # prefixes of labels that are highlighted
+_FOLDED = ("Table 2", "Table 3b", "Table 4b", "Table 4d")  # collapsed until opened
 
 
 @dataclass(frozen=True)
 class Section:
-    """Some tables under one heading; `drawn` are the figures that stand above them."""
+    """Tables under one heading; `drawn` are the figures above them."""
 
     id: str
     title: str
@@ -42,46 +42,67 @@ SECTIONS = (
     Section(
         "truth",
         "Against the truth",
-        "What a denoiser is for: to come closer to the noise-free reading than the raw record was. Means of families; "
-        "no mean hides a family, so each has its own columns below.",
+        "How much closer the estimate is to the noise-free reading than the raw record. Means over families; each "
+        "family has its own columns below.",
         ("Table 4",),
         ("forest", "lean-wide"),
     ),
     Section(
         "paper",
         "The paper's own tables",
-        "Published figures stand beside ours, in grey. These scores need no truth, and a constant line wins them: more "
-        "than the truth's own figure is damage.",
+        "Published figures beside ours, in grey. These scores need no truth, and a constant line wins them: a score "
+        "above that of the truth is over-smoothing.",
         ("Table 1", "Table 2"),
         ("radar",),
     ),
     Section(
         "injection",
         "Injected noise",
-        "The paper's test: noise of known size put on a record, and how much of it goes.",
+        "The paper's test: noise of known size is added to a record; the share removed is scored.",
         ("Table 3",),
     ),
     Section(
         "little-data",
         "With little data",
-        "The paper's title: what a network learns from an eighth of a campaign, and what ten would bring.",
+        "The paper's question: networks trained on one eighth of a campaign up to ten campaigns.",
         ("Table 5",),
         ("scarcity",),
     ),
     Section(
         "ablation",
-        "Which part does the work",
-        "Lean with one part taken away, and lean and wide with each other's loss weights, softplus and dropout.",
+        "Ablation",
+        "Lean with one part removed, and lean and wide with each other's loss weights, softplus and dropout.",
         ("Table 6",),
     ),
     Section(
         "real",
         "Real records",
-        "Measurements nobody here made. Networks that must be trained for a payload never saw the record they are "
-        "scored on.",
+        "Measurements by others. Networks that must be trained for a payload never saw the record they are scored on.",
         ("Table 7",),
     ),
 )
+
+CAPTIONS = {
+    "forest": (
+        "SNR gain over the raw record",
+        "Mean over the flights with its 95 % bootstrap interval, flight paired with flight; right of 0 is better than "
+        "the raw record.",
+    ),
+    "lean-wide": (
+        "Lean against wide, flight by flight",
+        "Each point is one held-out flight, the mean of its seeds.",
+    ),
+    "radar": (
+        "Six aspects of each network",
+        "As in the paper: smoothness and HF reduction are blind scores that a constant line would win; costs are "
+        "logarithmic, the cheapest at the rim.",
+    ),
+    "scarcity": (
+        "SNR gain over the size of the training set",
+        "Scored on the same held-out flights; bars are the 95 % bootstrap interval over flights. Below 0 the raw "
+        "record is better.",
+    ),
+}
 
 
 def write_benchmark_page(results: str | os.PathLike[str], path: str | os.PathLike[str]) -> None:
@@ -98,16 +119,17 @@ def write_benchmark_page(results: str | os.PathLike[str], path: str | os.PathLik
         figures.scarcity(table[table["part"] == "scarcity"]),
         *compared,
     ]
-    drawn = [figure for figure in found if figure is not None]
-    ids = [figure.id for figure in drawn]
+    drawn = {figure.id: unescaped(figure.svg) for figure in found if figure is not None}
     context = {
         "title": "Benchmark",
         "lead": _lead(table),
         "tiles": tiles(flown),
-        "signals": [name for name in ids if name.startswith("signals-")],
-        "sections": sections(all_tables(table), ids),
+        "figures": drawn,
+        "captions": CAPTIONS,
+        "signals": [name for name in drawn if name.startswith("signals-")],
+        "sections": sections(all_tables(table), list(drawn)),
     }
-    write_page("benchmark.html.j2", path, figures=drawn, extra={"plumes": [], "colours": []}, context=context)
+    write_page("benchmark.html.j2", path, context)
 
 
 def read_results(path: str | os.PathLike[str]) -> pd.DataFrame:
@@ -122,7 +144,7 @@ def read_results(path: str | os.PathLike[str]) -> pd.DataFrame:
 
 
 def sections(sheets: list[ResultTable], drawn: list[str]) -> list[Section]:
-    """The sections that have anything to show, with their tables."""
+    """The sections that have tables."""
     chosen = []
     for section in SECTIONS:
         tables = tuple(table_of(sheet) for sheet in sheets if sheet.title.startswith(section.numbers))
@@ -133,28 +155,28 @@ def sections(sheets: list[ResultTable], drawn: list[str]) -> list[Section]:
 
 
 def table_of(sheet: ResultTable) -> Table:
-    """A benchmark's table as the page shows it: leads bold, published figures grey, yardsticks in italics."""
+    """A benchmark's table: significant leads bold, published figures grey, trivial references in italics."""
     rows = []
     for cells in sheet.rows:
         name = cells[0].text
         kind = "rule" if name in YARDSTICKS else "ours" if name.startswith(_OURS) else ""
-        best, worse = (frozenset(i for i, is_so in enumerate(flags) if is_so)
+        best, worse = (tuple(i for i, is_so in enumerate(flags) if is_so)
                        for flags in ([c.is_bold for c in cells], [c.is_loss for c in cells]))  # fmt: skip
         rows.append(Row([cell.text for cell in cells], kind=kind, best=best, worse=worse))
-    soft = frozenset(i for i, column in enumerate(sheet.columns) if column == "paper")
-    text = frozenset(i for i, column in enumerate(sheet.columns) if i == 0 or column == "metric")
+    soft = tuple(i for i, column in enumerate(sheet.columns) if column == "paper")
+    text = tuple(i for i, column in enumerate(sheet.columns) if i == 0 or column == "metric")
     return Table([broken(column) for column in sheet.columns], rows, text=text, soft=soft, title=sheet.title,
                  note=sheet.note, folded=sheet.title.startswith(_FOLDED))  # fmt: skip
 
 
 def tiles(flown: pd.DataFrame) -> list[Tile]:
-    """Error removed by what a reader asks about first: ours, the paper's two, the best filter, and a mere clip."""
+    """MAE reduction of the adaptive network, the paper's two, the best filter and clipping."""
     error = per_flight(flown, "mae_improvement")
     filters = [k for k in error if k[1] == "clip"]
     best = max(filters, key=lambda k: mean_of(error, k), default=None)
     asked = [("adaptive", "plain"), best, ("clip", "plain"), ("lean", "plain"), ("wide", "plain")]
     known = [key for key in asked if key is not None and np.isfinite(mean_of(error, key))]
-    return [Tile(f"{mean_of(error, k):+.0f} %".replace("-", "−"), f"error less: {label(k)}") for k in known]
+    return [Tile(f"{mean_of(error, k):+.0f} %".replace("-", "−"), f"MAE reduction: {label(k)}") for k in known]
 
 
 def _lead(table: pd.DataFrame) -> str:
@@ -164,6 +186,7 @@ def _lead(table: pd.DataFrame) -> str:
     records = f" and {real} real records" if real else ""
     seeds = int(simulated["seed"].max()) + 1 if len(simulated) else 1
     return (
-        f"{ways} methods, counting each dress, on {simulated['flight'].nunique()} held-out simulated flights{records}; "
+        f"{ways} methods, counting output heads, on {simulated['flight'].nunique()} held-out simulated flights"
+        f"{records}; "
         f"{seeds} training seed{'s' if seeds > 1 else ''}; {len(table):,} scores."
     )

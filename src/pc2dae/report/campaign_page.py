@@ -1,4 +1,4 @@
-"""The report of a whole campaign: when was flown, what came out, which flights to look at first."""
+"""The report of a campaign: coverage, scores, emission ratios, flights to check first."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import pandas as pd
 from pc2dae.errors import FlightError
 from pc2dae.metrics.metric_info import METRICS
 from pc2dae.report import campaign_figures as figures
-from pc2dae.report.formatting import Row, Table, Tile, broken, duration, number, percent
-from pc2dae.report.page import write_page
+from pc2dae.report.page import unescaped, write_page
+from pc2dae.view.formatting import Row, Table, Tile, broken, duration, number, percent
 
-WORST = 10  # flights in the table of those to look at first
+WORST = 10  # flights in the table of those to check first
 DRAWN = {"smoothness": "%", "hf_reduction": "%", "mean_10s_change": "σ of the mean"}
 _HEADS = [broken(METRICS[metric].full) for metric in DRAWN]
 _UNITS = {"bc_co": "ng m⁻³ per ppb", "nox_co": "1", "co_co2": "1", "mce": "1"}
@@ -23,7 +23,7 @@ def write_campaign_page(index: pd.DataFrame, path: str | os.PathLike[str], *, na
     """Write the page of an archive's index."""
     flights, failed = index[index["status"] == "done"], index[index["status"] != "done"]
     if flights.empty:
-        raise FlightError(f"no flight of '{name}' is done", hint="run `pc2dae archive denoise` first")
+        raise FlightError(f"no flight of '{name}' is denoised", hint="run `pc2dae archive denoise` first")
     drawn = [figures.calendar(flights)]
     drawn += [f for metric, unit in DRAWN.items() if (f := figures.distribution(flights, metric, unit))]
     drawn += [f for ratio in figures.RATIOS if (f := figures.ratio_over_time(flights, ratio))]
@@ -31,7 +31,7 @@ def write_campaign_page(index: pd.DataFrame, path: str | os.PathLike[str], *, na
         "title": f"Campaign {name}",
         "lead": lead(flights, failed),
         "tiles": tiles(flights, failed),
-        "calendar": "calendar",
+        "figures": {figure.id: unescaped(figure.svg) for figure in drawn},
         "metrics": [(f.id, METRICS[f.id].full) for f in drawn if f.id in DRAWN],
         "ratios": [(f.id, figures.RATIOS[f.id[6:]]) for f in drawn if f.id.startswith("ratio-")],
         "ratio_table": ratio_table(flights),
@@ -39,7 +39,7 @@ def write_campaign_page(index: pd.DataFrame, path: str | os.PathLike[str], *, na
         "worst_table": worst_table(flights),
         "failed_table": failed_table(failed) if len(failed) else None,
     }
-    write_page("campaign.html.j2", path, figures=drawn, extra={"plumes": [], "colours": []}, context=context)
+    write_page("campaign.html.j2", path, context)
 
 
 def lead(flights: pd.DataFrame, failed: pd.DataFrame) -> str:
@@ -49,12 +49,12 @@ def lead(flights: pd.DataFrame, failed: pd.DataFrame) -> str:
     text = f"{len(flights):,} flights on {days.nunique()} days from {days.min()} to {days.max()},"
     text += f" {duration(float(flights['span_s'].sum()))} in the air, denoised with {models}."
     smoky = int((flights["plumes"] > 0).sum())
-    text += f" {smoky:,} of them met smoke, {int(flights['plumes'].sum()):,} times in all."
-    return text + (f" {len(failed):,} could not be done: see below." if len(failed) else "")
+    text += f" {smoky:,} of them have plume encounters, {int(flights['plumes'].sum()):,} in all."
+    return text + (f" {len(failed):,} failed: see below." if len(failed) else "")
 
 
 def tiles(flights: pd.DataFrame, failed: pd.DataFrame) -> list[Tile]:
-    """The few figures worth large type."""
+    """Key figures in large type."""
     shown = [
         Tile(f"{len(flights):,}", "flights"),
         Tile(duration(float(flights["span_s"].sum())), "in the air"),
@@ -63,12 +63,12 @@ def tiles(flights: pd.DataFrame, failed: pd.DataFrame) -> list[Tile]:
     ]
     if flights["mce"].notna().any():
         shown.append(Tile(number(float(flights["mce"].median())), "median combustion efficiency"))
-    shown.append(Tile(percent(len(failed) / (len(flights) + len(failed))), "of flights not done"))
+    shown.append(Tile(percent(len(failed) / (len(flights) + len(failed))), "of flights failed"))
     return shown
 
 
 def ratio_table(flights: pd.DataFrame) -> Table:
-    """Emission ratios over flights: how many have one, the middle half, and the mean weighted by 1/σ²."""
+    """Emission ratios over flights: count, quartiles and the mean weighted by 1/σ²."""
     rows = []
     for ratio, words in figures.RATIOS.items():
         known = flights[flights[ratio].notna() & (flights[f"{ratio}_sigma"] > 0)]
@@ -79,36 +79,36 @@ def ratio_table(flights: pd.DataFrame) -> Table:
         mean = float(np.average(values, weights=sigma**-2))
         cells = [f"{len(values):,}", *(number(float(v), 4) for v in (low, middle, high, mean)), _UNITS[ratio]]
         rows.append(Row([words, *cells]))
-    head = ["ratio", "flights", "lower quartile", "median", "upper quartile", "mean by 1/σ²", "units"]
-    note = "Of the flights' integrals over background, from the unbounded estimate; no encounter, no ratio."
-    return Table(head, rows, frozenset({0, 6}), note=note)
+    head = ["ratio", "flights", "lower quartile", "median", "upper quartile", "weighted mean", "units"]
+    note = "From each flight's integrated excess of the unbounded estimate; flights without an encounter have no ratio."
+    return Table(head, rows, (0, 6), note=note)
 
 
 def family_table(flights: pd.DataFrame) -> Table:
-    """Each family: in how many flights it was believed, and its scores' medians."""
+    """Per family: share of flights in which it was denoised, and median scores."""
     names = sorted({name for text in flights["families"].dropna() for name in text.split(",")})
-    believed = [flights["families"].str.split(",").apply(lambda kept, n=name: n in kept) for name in names]
+    denoised = [flights["families"].str.split(",").apply(lambda kept, n=name: n in kept) for name in names]
     rows = []
-    for name, kept in zip(names, believed, strict=True):
+    for name, kept in zip(names, denoised, strict=True):
         medians = [flights.get(f"{metric}_{name}", pd.Series(dtype=float)).astype(float).median() for metric in DRAWN]
         rows.append(Row([name, percent(float(kept.mean())), *(number(float(m)) for m in medians)]))
     return Table(["family", "denoised in", *_HEADS], rows)
 
 
 def worst_table(flights: pd.DataFrame) -> Table:
-    """The flights whose 10-s means moved most: where damage would show first."""
+    """The flights whose 10-s means changed most, where damage would show first."""
     rows = []
     for _, flight in flights.sort_values(["mean_10s_change", "flight"], ascending=[False, True]).head(WORST).iterrows():
         scores = [number(float(flight[m])) if pd.notna(flight[m]) else "–" for m in DRAWN]
         left = "" if flight["left_raw"] == "none" else str(flight["left_raw"])
         known = [str(flight["flight"]), str(flight["start"])[:16], duration(float(flight["span_s"]))]
         rows.append(Row([*known, *scores, str(flight["plumes"]), left]))
-    head = ["flight", "began, UTC", "length", *_HEADS, "plumes", "left raw"]
-    return Table(head, rows, frozenset({0, 1, 7}), frozenset({7}))
+    head = ["flight", "start, UTC", "length", *_HEADS, "plumes", "not denoised"]
+    return Table(head, rows, (0, 1, 7), (7,))
 
 
 def failed_table(failed: pd.DataFrame) -> Table:
-    """Every flight that is not there, with the reason."""
+    """Every flight that failed, with the reason."""
     columns = failed[["flight", "status", "error"]].fillna("").astype(str).to_numpy()
     lines = [tuple(map(str, cells)) for cells in columns]
-    return Table(["flight", "status", "reason"], [Row(cells) for cells in lines], frozenset({0, 1, 2}), frozenset({2}))
+    return Table(["flight", "status", "reason"], [Row(cells) for cells in lines], (0, 1, 2), (2,))

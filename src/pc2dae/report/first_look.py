@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 from pc2dae.arrays import Array, Mask
 from pc2dae.atomic import replacing
 from pc2dae.flight.schema import check_flight, observed
-from pc2dae.report.panels import KINDS, kinds
 from pc2dae.suite import Channel, Suite
+from pc2dae.view.flags import KINDS, kinds
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.gridspec import SubplotSpec
 
-# Good, then the kinds of `panels.KINDS`: readable for colour-blind eyes and on paper.
+# Good, then the kinds of `flags.KINDS`: readable for colour-blind readers and in print.
 _COLOURS = ("#e8eef2", "#5b6770", "#c1352b", "#e0a93b", "#8fb4d9")
 _FAMILY_COLOURS = ("#1f3b57", "#8a4f1d", "#3d6b3a", "#6b3a6b", "#5c5c16", "#1d6b6b")
 _COLUMNS = 3
@@ -78,7 +78,7 @@ def _figure(flight: xr.Dataset) -> Figure:
 
 
 def _flags(figure: Figure, place: SubplotSpec, flight: xr.Dataset, suite: Suite, end: float) -> None:
-    """Every channel a row, every second a cell: what is there, what is not, what is doubted."""
+    """One row per channel, one cell per second: good, missing, rejected, repeated."""
     from matplotlib.colors import ListedColormap
     from matplotlib.patches import Patch
 
@@ -100,7 +100,7 @@ def _flags(figure: Figure, place: SubplotSpec, flight: xr.Dataset, suite: Suite,
 
 
 def _track(figure: Figure, place: SubplotSpec, flight: xr.Dataset, suite: Suite) -> None:
-    """The way over ground in metres, coloured by the channel that shows plumes best."""
+    """The track over ground in metres, coloured by the channel that shows plumes best."""
     axes = figure.add_subplot(place)
     latitude, longitude = flight["latitude"].values, flight["longitude"].values
     north = (latitude - np.nanmean(latitude)) * _M_PER_DEGREE
@@ -124,17 +124,17 @@ def _track(figure: Figure, place: SubplotSpec, flight: xr.Dataset, suite: Suite)
 
 
 def _channel(axes: Axes, flight: xr.Dataset, channel: Channel, minutes: NDArray[Any], colour: str) -> None:
-    """One channel over time: believed samples as a line, the others as dots, the bound as a thin rule."""
+    """One channel over time: valid samples as a line, rejected ones as dots, the bound as a thin rule."""
     name = channel.name
-    values, believed = np.asarray(flight[name].values, dtype=np.float64), observed(flight, name)
+    values, valid = np.asarray(flight[name].values, dtype=np.float64), observed(flight, name)
     kind = kinds(flight[f"qc_{name}"].values)
-    if (kind == 3).any():  # between repeats a line would have holes: join the samples that are new
-        axes.plot(minutes[believed], values[believed], color=colour, linewidth=0.6)
+    if (kind == 3).any():  # a line would break at every repeat: join the new samples
+        axes.plot(minutes[valid], values[valid], color=colour, linewidth=0.6)
     else:
-        axes.plot(minutes, np.where(believed, values, np.nan), color=colour, linewidth=0.6)
-    low, high = _limits(values, believed)
-    doubted = (kind == 2) & np.isfinite(values)
-    axes.plot(minutes[doubted], np.clip(values[doubted], low, high), ".", color=_COLOURS[2], markersize=4)
+        axes.plot(minutes, np.where(valid, values, np.nan), color=colour, linewidth=0.6)
+    low, high = _limits(values, valid)
+    rejected = (kind == 2) & np.isfinite(values)
+    axes.plot(minutes[rejected], np.clip(values[rejected], low, high), ".", color=_COLOURS[2], markersize=4)
     if low < channel.lower_bound < high:
         axes.axhline(channel.lower_bound, color="#999999", linewidth=0.5)
     axes.set_ylim(low, high)
@@ -145,9 +145,9 @@ def _channel(axes: Axes, flight: xr.Dataset, channel: Channel, minutes: NDArray[
         axes.spines[side].set_visible(False)
 
 
-def _limits(values: Array, believed: Mask) -> tuple[float, float]:
-    """Limits that show all that is believed, with a little room."""
-    shown = values[believed] if believed.any() else values[np.isfinite(values)]
+def _limits(values: Array, valid: Mask) -> tuple[float, float]:
+    """Limits that show all valid samples, with a margin."""
+    shown = values[valid] if valid.any() else values[np.isfinite(values)]
     if not len(shown):
         return 0.0, 1.0
     low, high = float(shown.min()), float(shown.max())
@@ -156,7 +156,7 @@ def _limits(values: Array, believed: Mask) -> tuple[float, float]:
 
 
 def _contrast(flight: xr.Dataset, name: str) -> float:
-    """How far a channel's peaks stand over its middle, in units of its everyday spread."""
+    """Height of a channel's peaks above its median, in units of its spread below it."""
     values = flight[name].values[observed(flight, name)]
     if len(values) < 20:
         return -1.0

@@ -1,62 +1,56 @@
-"""One self-contained HTML page: template, style, script, plotly.js and the data in a single file."""
+"""One self-contained HTML page: template, style, scripts and data in a single file."""
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Mapping, Sequence
-from importlib.resources import files
+from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pc2dae.atomic import write_text
 from pc2dae.flight.schema import timestamp
-from pc2dae.report.figure import Figure
+from pc2dae.view import assets
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
+TEMPLATES = Path(__file__).parent / "templates"
 
-def write_page(
-    template: str,
-    path: str | os.PathLike[str],
-    *,
-    figures: Sequence[Figure],
-    extra: Mapping[str, Any],
-    context: Mapping[str, Any],
-) -> None:
-    """Fill `template` and write the page; `extra` is data for its script beside the figures."""
+
+def write_page(template: str, path: str | os.PathLike[str], context: Mapping[str, Any]) -> None:
+    """Fill `template` and write the page."""
     import jinja2
-    from plotly.offline import get_plotlyjs
 
     from pc2dae import __version__
 
-    folder = files("pc2dae.report") / "templates"
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("pc2dae.report"),
+        loader=jinja2.FileSystemLoader(TEMPLATES),
         autoescape=True,
         trim_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
     html = environment.get_template(template).render(
-        **context,
-        style=_unescaped((folder / "style.css").read_text("utf-8")),
-        script=_unescaped((folder / "page.js").read_text("utf-8")),
-        plotly=_unescaped(get_plotlyjs()),
-        figures=_unescaped(script_json([figure.as_json() for figure in figures])),
-        extra=_unescaped(script_json(extra)),
+        **{"uplot_style": ""} | dict(context),
+        style=unescaped(read(assets.STATIC / "view.css") + read(TEMPLATES / "report.css")),
+        theme=unescaped(read(assets.STATIC / "theme.js")),
         version=__version__,
         made=timestamp().replace("T", " "),
     )
     write_text(path, html)
 
 
-def _unescaped(text: str) -> Markup:
-    """Text that goes into the page as it is."""
+def read(path: Path) -> str:
+    """The text of a file."""
+    return path.read_text("utf-8")
+
+
+def unescaped(text: str) -> Markup:
+    """Text that is inserted into the page as it is."""
     from markupsafe import Markup
 
-    return Markup(text)  # nosec B704  # our own and plotly's files, and data that `script_json` has escaped
+    return Markup(text)  # nosec B704  # our own and uPlot's files, figures, and data that `script_safe` has escaped
 
 
-def script_json(data: Any) -> str:
-    """JSON that may stand inside a <script>: no `</`, no `<!--`, no NaN."""
-    return json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
+def script_safe(json_text: str) -> str:
+    """JSON that may stand inside a <script>: no `</`, no `<!--`."""
+    return json_text.replace("<", "\\u003c")

@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
+from pc2dae.arrays import Array
 from pc2dae.atomic import replacing
 from pc2dae.flight.schema import check_flight, has_estimate
-from pc2dae.report import summary
-from pc2dae.report.formatting import units
-from pc2dae.report.panels import COVERAGE_90, value_range
-from pc2dae.report.plume_tables import Plumes, clearest, plumes_of
-from pc2dae.report.spectra import spectrum
-from pc2dae.report.track import metres
 from pc2dae.suite import Channel, Suite
+from pc2dae.view import summary
+from pc2dae.view.flight_view import COVERAGE_90
+from pc2dae.view.formatting import units
+from pc2dae.view.plumes import Plumes, clearest, plumes_of
+from pc2dae.view.spectra import spectrum
+from pc2dae.view.track import metres
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -78,7 +79,7 @@ def _channel(axis: Axes, flight: xr.Dataset, channel: Channel, minutes: Any) -> 
             low = np.maximum(value - reach, channel.lower_bound)
             axis.fill_between(minutes, low, value + reach, color=_ESTIMATE, alpha=0.22, lw=0, label="90 % interval")
         axis.plot(minutes, value, color=_ESTIMATE, lw=1.2, label="estimate")
-    axis.set_ylim(*value_range(raw, value))
+    axis.set_ylim(*_value_range(raw, value))
     axis.margins(x=0)
     axis.set_ylabel(f"{name}\n[{units(channel.units)}]", fontsize=8)
     axis.tick_params(labelsize=8)
@@ -133,3 +134,14 @@ def _spectra_page(flight: xr.Dataset, suite: Suite) -> Figure | None:
         axis.set_title(name, fontsize=8, loc="left", pad=2)
         axis.tick_params(labelsize=6)
     return figure
+
+
+def _value_range(raw: Array, value: Array) -> tuple[float, float]:
+    """Limits that show all of the estimate and nearly all of the raw record, so that one spike does not dominate."""
+    if not np.isfinite(raw).any():
+        return 0.0, 1.0
+    low, high = np.nanquantile(raw, [0.002, 0.999])
+    if np.isfinite(value).any():
+        low, high = min(low, np.nanquantile(value, 0.001)), max(high, np.nanquantile(value, 0.9995))
+    room = 0.06 * max(high - low, 1e-9)
+    return float(low - room), float(high + 2 * room)

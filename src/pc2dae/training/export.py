@@ -20,7 +20,7 @@ from torch import nn
 
 from pc2dae.arrays import Array32
 from pc2dae.atomic import write_bytes
-from pc2dae.denoiser import WINDOW, WindowNetwork
+from pc2dae.denoiser import WINDOW, Network
 from pc2dae.edge.card import Card, check_digest, digest, parse_card, render_card
 from pc2dae.edge.onnx_check import read_limited, seal, verify_onnx
 from pc2dae.edge.runtime import INPUTS, denoiser_of
@@ -125,7 +125,7 @@ def _difference(network: nn.Module, data: bytes, card: Card) -> float:
     return verify_twin(network, denoiser_of(data, name="the export").network, card)
 
 
-def verify_twin(network: nn.Module, twin: WindowNetwork, card: Card) -> float:
+def verify_twin(network: nn.Module, twin: Network, card: Card) -> float:
     """The largest difference of an ONNX twin from torch, relative to max(scale, value); a broken promise raises.
 
     Inputs span 1e-3 … 1e3 of the scale, other batch and window sizes, and hold values that are missing or not finite.

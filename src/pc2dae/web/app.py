@@ -1,8 +1,7 @@
-"""The web application: routes, the page's files, errors in one line, the guard in front."""
+"""The web application: routes, the page's files, errors in one line, authorisation."""
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -16,6 +15,7 @@ from starlette.staticfiles import StaticFiles
 
 from pc2dae import __version__
 from pc2dae.errors import Pc2daeError
+from pc2dae.view import assets
 from pc2dae.web import flights_api, live_api, server_api
 from pc2dae.web.auth import Guard
 from pc2dae.web.body import SmallBody
@@ -27,16 +27,15 @@ from pc2dae.web.settings import Settings
 from pc2dae.web.station import Station
 
 STATIC = Path(__file__).parent / "static"
-_UNCHANGED = {"Cache-Control": "no-cache"}  # kept, and asked for again every time: the answer is then 304
-_LONG = {"Cache-Control": "public, max-age=604800"}
+_REVALIDATE = {"Cache-Control": "no-cache"}  # browsers keep the files and ask whether they have changed
 
 
 class _Files(StaticFiles):
-    """The page's files; a browser asks whether they have changed."""
+    """Files that a browser revalidates every time."""
 
     def file_response(self, *args: object, **kwargs: object) -> Response:
         answer = super().file_response(*args, **kwargs)  # type: ignore[arg-type]
-        answer.headers.update(_UNCHANGED)
+        answer.headers.update(_REVALIDATE)
         return answer
 
 
@@ -54,7 +53,7 @@ def create_app(settings: Settings) -> Guard:
 
     app = FastAPI(
         title="pc2dae ground station", version=__version__, lifespan=life, docs_url=None, redoc_url=None,
-        description="Drop a flight, look at it, compare methods, download, watch live.",
+        description="Upload a flight, view it, compare methods, download, watch live.",
         responses={"4XX": {"model": ApiError, "description": "refused, with the reason in one line"}},
         redirect_slashes=False,
     )  # fmt: skip
@@ -66,8 +65,9 @@ def create_app(settings: Settings) -> Guard:
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
     app.add_api_route("/", _page, include_in_schema=False)
-    app.add_api_route("/static/plotly.min.js", _plotly, include_in_schema=False)
     app.add_api_route("/docs", lambda: reference(app.openapi()), include_in_schema=False)
+    app.mount("/static/view", _Files(directory=assets.STATIC), name="view")
+    app.mount("/static/uplot", _Files(directory=assets.uplot_folder()), name="uplot")
     app.mount("/static", _Files(directory=STATIC, check_dir=False), name="static")
     app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=4)
     app.add_middleware(SmallBody, limits=settings.limits)
@@ -78,15 +78,7 @@ def _page() -> Response:
     page = STATIC / "index.html"
     if not page.is_file():
         return JSONResponse({"error": "the page is not installed", "hint": "the API is described at /docs"}, 404)
-    return FileResponse(page, headers=_UNCHANGED)
-
-
-def _plotly() -> Response:
-    """plotly's own script, out of the installed package."""
-    found = importlib.util.find_spec("plotly")
-    places = list(found.submodule_search_locations or []) if found is not None else []
-    path = Path(places[0]) / "package_data" / "plotly.min.js"
-    return FileResponse(path, media_type="text/javascript", headers=_LONG)
+    return FileResponse(page, headers=_REVALIDATE)
 
 
 async def _refused(request: Request, error: Exception) -> Response:
@@ -96,11 +88,11 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 
 async def _invalid(request: Request, error: Exception) -> Response:
-    """The first thing that is wrong with a request, in one line."""
+    """The first error of a request, in one line."""
     first = error.errors()[0] if isinstance(error, RequestValidationError) else {}
     place = ".".join(str(part) for part in first.get("loc", ())[1:])
-    said = str(first.get("msg", "it cannot be used"))
-    return _problem(422, f"{place[:80]}: {said[:1].lower()}{said[1:200]}" if place else said[:200])
+    message = str(first.get("msg", "invalid request"))
+    return _problem(422, f"{place[:80]}: {message[:1].lower()}{message[1:200]}" if place else message[:200])
 
 
 async def _http(request: Request, error: Exception) -> Response:

@@ -23,8 +23,7 @@ COOKIE = "pc2dae_token"
 _SAFE = ("GET", "HEAD", "OPTIONS")
 _PUBLIC = ("/", "/health")  # and /static/: the page asks for the token itself
 HEADERS = {
-    # plotly writes style attributes; scripts come from our own files alone
-    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
     "img-src 'self' data: blob:; connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'self'; "
     "frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",

@@ -1,4 +1,4 @@
-"""A denoiser that gives an answer again that it gave before, so that another strength costs nothing."""
+"""A denoiser that returns a stored estimate, so that another strength needs no second run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pc2dae.metrics.flight import denoised_suite
 from pc2dae.suite import Suite
 
 
-class Remembered:
+class CachedEstimate:
     """The estimate of a flight that was denoised at full strength."""
 
     latency_s = np.inf
@@ -23,7 +23,7 @@ class Remembered:
         self.suite = denoised_suite(clean)
 
     def prepare(self, flight: xr.Dataset, suite: Suite) -> Job:
-        """The stored answer for the channels of `suite`."""
+        """The stored estimate for the channels of `suite`."""
 
         def column(name: str, kind: str) -> Floats:
             found = self.clean.get(f"{name}{kind}")

@@ -120,6 +120,15 @@ async def delete_run(station: At, flight: Of, run: Key) -> None:
     await station.delete(flight, station.run(flight.id, run))
 
 
+@routes.get("/{flight}/view")
+async def view(station: At, flight: Of, run: Key | None = None) -> dict[str, Any]:
+    """The flight view that the page draws, of a run or of the flight as measured; series and track are separate."""
+    chosen = _ready(station, flight, run).id if run is not None else None
+    if (found := station.store.facts(flight.id, chosen, name="view")) is None:
+        raise nothing("view")
+    return dict(found)
+
+
 @routes.get("/{flight}/series")
 def curves(
     station: At,

@@ -1,4 +1,4 @@
-"""Text tables that no reader knows: their columns with an example each, for a person to say what they are."""
+"""Tables that no reader recognises: their columns with an example each, for the user to map."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def main() -> None:
         _say(out, {"fraction": round(fraction, 4), "message": message})
 
     try:
-        _say(out, {"done": tasks.KINDS[job.pop("kind")](tell=tell, **job)})
+        _say(out, {"done": tasks.KINDS[job.pop("kind")](progress=tell, **job)})
     except Exception as error:  # noqa: BLE001  an uploaded file may break a library anywhere
         problem = explain(error, with_path=False)
         _say(out, {"error": Exception.__str__(problem), "hint": problem.hint})

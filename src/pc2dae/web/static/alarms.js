@@ -1,7 +1,7 @@
 // Thresholds per channel, kept on this computer, and alarms that stay until somebody has seen them.
 
-import { $, el, fill } from "./dom.js";
-import { clock, exact, number, units } from "./words.js";
+import { $, el, fill } from "./view/dom.js";
+import { clock, exact, number, units } from "./view/format.js";
 
 const KEPT = "alarm-limits";
 

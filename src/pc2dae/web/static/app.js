@@ -1,7 +1,7 @@
-// The page: which view is shown, and what both need.
+// The page: which view is shown.
 
 import { get } from "./api.js";
-import { $, show } from "./dom.js";
+import { $, show } from "./view/dom.js";
 import { showFlight } from "./flight.js";
 import { flightsAtStart, isBusy, listFlights, markShown } from "./flights.js";
 import { startLive, stopLive } from "./live.js";
@@ -23,7 +23,7 @@ async function route() {
   if (shown) showFlight(shown);
 }
 
-/** The badge says whether the station still answers, so that a dead page does not look alive. */
+/** The badge shows whether the station still answers. */
 async function heartbeat() {
   const badge = $("station");
   try {
@@ -42,7 +42,6 @@ async function heartbeat() {
 }
 
 $("skip").addEventListener("click", (event) => { event.preventDefault(); $("main").focus(); });
-$("theme").addEventListener("click", () => dispatchEvent(new Event("toggle-theme")));
 addEventListener("hashchange", route);
 startUpload();
 route();

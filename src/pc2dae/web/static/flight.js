@@ -1,31 +1,27 @@
-// One flight: its state, its run, the stretch of time shown; everything else draws what this hands over.
+// One flight: its state, its run and the run it is compared with; the view draws it.
 
 import { follow, get, post, Problem, query, remove } from "./api.js";
-import { $, el, fill, option, show } from "./dom.js";
 import { markShown, noteState } from "./flights.js";
+import { intakeTables } from "./intake.js";
 import { mappingForm } from "./mapping.js";
-import { Panels } from "./panels.js";
 import { showScores } from "./scores.js";
-import { intakeTables, keyOf, plumeTables, qualityTables, tiles } from "./tables.js";
-import { Timeline } from "./timeline.js";
-import { Track } from "./track.js";
-import { day } from "./words.js";
+import { $, el, fill, option, show, tables } from "./view/dom.js";
+import { day } from "./view/format.js";
+import { Signals } from "./view/signals.js";
 
 const POINTS = 1500; // of a line over the whole flight: two for each pixel of a panel
 const FORMATS = {
-  nc: ["netCDF", "CF, with what was logged, flags and history"],
+  nc: ["netCDF", "CF, with raw values, flags and history"],
   csv: ["CSV", "for a spreadsheet"],
   ict: ["ICARTT", "for an archive of airborne data"],
-  html: ["Report", "one HTML page that needs nothing else"],
+  html: ["Report", "one self-contained HTML page"],
 };
 
-let latest = 0; // an answer that comes after another flight was asked for is dropped
-let state = null; // {detail, run, other, layers, plumes, span, range, channel}
+let latest = 0; // answers for a flight that is no longer shown are dropped
+let state = null; // {detail, run, other, view}
 let methods = [];
 
-const panels = new Panels({ onRange: setRange, onHover: (ms) => track.point(ms), onMap: chooseChannel, onSeen: refineSoon });
-const track = new Track();
-const timeline = new Timeline($("timeline"), $("range-words"), setRange);
+const signals = new Signals(refineSoon);
 
 export async function showFlight(id) {
   const turn = ++latest;
@@ -49,7 +45,7 @@ export async function showFlight(id) {
 }
 
 function head(detail) {
-  $("eyebrow").textContent = detail.gallery ? "simulated, to look around" : detail.suite ? `suite ${detail.suite}` : "flight";
+  $("eyebrow").textContent = detail.gallery ? "simulated example" : detail.suite ? `suite ${detail.suite}` : "flight";
   $("title").textContent = detail.start ? `${detail.name}, ${day(detail.start)}` : detail.name;
   say(detail.lead);
   document.title = `${detail.name} · pc2dae`;
@@ -72,7 +68,7 @@ function showIntake(detail) {
 
 async function showWork(detail, turn) {
   show($("work"), true);
-  $("work-title").textContent = detail.gallery ? "Flying a simulated flight to look around" : `Reading ${detail.name}`;
+  $("work-title").textContent = detail.gallery ? "Simulating an example flight" : `Reading ${detail.name}`;
   $("work-cancel").onclick = () => remove(`/api/jobs/${detail.job}`).catch(() => {});
   let message = "";
   const step = async (job) => {
@@ -80,7 +76,7 @@ async function showWork(detail, turn) {
     progress($("work-bar"), $("work-words"), job);
     if (job.message === message) return;
     message = job.message;
-    const now = await get(`/api/flights/${detail.id}`).catch(() => null); // what was recognised is known before the end
+    const now = await get(`/api/flights/${detail.id}`).catch(() => null); // recognised files are known before the job ends
     if (now && turn === latest && now.state === "working") showIntake(now);
   };
   if (!detail.job) return new Promise((resolve) => setTimeout(resolve, 1000));
@@ -90,7 +86,7 @@ async function showWork(detail, turn) {
 function progress(bar, words, job) {
   if (job.state === "queued") bar.removeAttribute("value");
   else bar.value = job.fraction;
-  const waits = job.position ? `waits for ${job.position} other` : "waits for its turn";
+  const waits = job.position ? `waiting for ${job.position} other` : "waiting";
   words.textContent = job.state === "queued" ? waits : `${job.message || "working"}, ${Math.round(100 * job.fraction)} %`;
 }
 
@@ -98,7 +94,7 @@ function showFailed(detail) {
   show($("failure"), true);
   $("failure-title").textContent = detail.error || "This flight could not be read";
   const columns = detail.intake?.columns ?? [];
-  $("failure-hint").textContent = columns.length ? "Say below what its columns are." : detail.hint ?? "";
+  $("failure-hint").textContent = columns.length ? "Name its columns below." : detail.hint ?? "";
   show($("mapping"), columns.length > 0);
   if (columns.length) mappingForm($("mapping"), detail, () => showFlight(detail.id));
 }
@@ -106,28 +102,24 @@ function showFailed(detail) {
 async function showReady(detail, turn) {
   show($("ready"), true);
   const run = detail.runs.find((r) => r.id === detail.default_run) ?? null;
-  const span = [detail.start, detail.end];
-  state = { detail, run, other: null, layers: null, plumes: null, span, range: span.slice(), channel: null };
-  fill($("tiles"), tiles(detail, run, null));
-  panels.build(detail, run);
-  if (!methods.length) methods = await get("/api/methods").catch(() => []);
-  if (turn !== latest) return;
-  fillTools();
-  const place = get(`/api/flights/${detail.id}/track`).catch(() => null);
-  await load(turn);
-  track.set(await place);
-  if (turn !== latest) return;
-  chooseChannel(state.channel?.name);
+  state = { detail, run, other: null };
+  try {
+    if (!methods.length) methods = await get("/api/methods").catch(() => []);
+    if (turn !== latest) return;
+    fillTools();
+    await load(turn, true);
+  } catch (problem) {
+    if (turn === latest) fail("This flight cannot be shown", problem);
+  }
 }
 
 function fillTools() {
   const { detail, run, other } = state;
   const grouped = (first, chosen) => [first, ...["model", "filter"].map((kind) => el("optgroup", { label: kind === "model" ? "Networks" : "Filters" },
     methods.filter((m) => m.kind === kind).map((m) => option(m.name, m.title, { selected: m.name === chosen, title: m.note }))))].filter(Boolean);
-  fill($("method"), grouped(run ? null : option("", "as measured", { selected: true }), run?.method));
-  fill($("other"), grouped(option("", "nothing", { selected: !other }), other?.method));
+  fill($("method"), grouped(run ? null : option("", "none: as measured", { selected: true }), run?.method));
+  fill($("other"), grouped(option("", "none", { selected: !other }), other?.method));
   setStrength(run?.strength ?? 1);
-  fill($("track-channel"), detail.channels.map((c) => option(c.name, c.name)));
   fill($("download-list"), Object.entries(FORMATS).map(([format, [name, words]]) => {
     const href = query(`/api/flights/${detail.id}/download`, { run: run?.id, format });
     return el("li", {}, el("a", { href, download: true }, el("b", {}, name), el("span", {}, words)));
@@ -138,63 +130,25 @@ const titleOf = (run) => methods.find((m) => m.name === run.method)?.title ?? ru
 
 const setStrength = (value) => { $("strength").value = value; $("strength-words").textContent = `${Math.round(100 * value)} %`; };
 
-/** Series and plumes of the run, and of the one beside it, for the whole flight. */
-async function load(turn) {
-  const { detail, run, other } = state;
-  const path = `/api/flights/${detail.id}`;
-  const [mine, beside, plumes] = await Promise.all([
+/** View and series of the run and of the one it is compared with; for a new flight its track and cards too. */
+async function load(turn, isNew = false) {
+  const { detail, run, other } = state, path = `/api/flights/${detail.id}`;
+  const [view, track, ...layers] = await Promise.all([
+    get(query(`${path}/view`, { run: run?.id })),
+    isNew ? get(`${path}/track`).catch(() => null) : undefined,
     get(query(`${path}/series`, { run: run?.id, points: POINTS })),
     other && get(query(`${path}/series`, { run: other.id, points: POINTS })),
-    get(query(`${path}/plumes`, { run: run?.id })).catch(() => ({ intervals: [], encounters: [], table: [], ratios: [] })),
   ]);
   if (turn !== latest) return;
-  Object.assign(state, { layers: [mine, beside], plumes });
-  fill($("tiles"), tiles(detail, run, plumes));
-  say(run?.lead ?? detail.lead);
-  fill($("key"), keyOf(mine, run && titleOf(run), other && titleOf(other)));
-  const encounters = new Map();
-  for (const e of plumes.encounters) encounters.set(e.channel, [...(encounters.get(e.channel) ?? []), e]);
-  state.channel ??= clearest(plumes) ?? detail.channels[0];
-  fill($("plume-tables"), plumeTables(plumes, goToPlume));
-  fill($("quality-tables"), qualityTables(detail, run));
-  nameStep(-1);
-  panels.set({ layers: state.layers, encounters, range: state.range, run });
-  refineSoon();
-  drawTrackAndStrip();
-  showScores($("scores"), detail, methods, run, runMethod);
-}
-
-/** Of the channels that are believed the one whose plumes stand highest above its noise. */
-function clearest(plumes) {
-  const { channels } = state.layers[0], candidates = plumes.encounters.filter((e) => channels[e.channel]?.estimate || !state.run);
-  const best = candidates.reduce((a, b) => (b.snr > (a?.snr ?? 0) ? b : a), null);
-  return best && state.detail.channels.find((c) => c.name === best.channel);
-}
-
-function chooseChannel(name) {
-  state.channel = state.detail.channels.find((c) => c.name === name) ?? state.channel;
-  if (!state.channel) return;
-  $("track-channel").value = state.channel.name;
-  panels.mark(state.channel.name);
-  drawTrackAndStrip();
-}
-
-function drawTrackAndStrip() {
-  const { layers, channel, span, range, plumes } = state;
-  const mine = layers?.[0].channels[channel?.name];
-  if (!mine) return;
-  timeline.set({ span, range, time: layers[0].time, values: mine.estimate ?? mine.raw, plumes: plumes.intervals });
-  track.draw(channel, layers[0], range);
-}
-
-/** Show a stretch of time everywhere; null is the whole flight. */
-function setRange(range) {
-  if (!state) return;
-  state.range = range ? timeline.within(range) : state.span.slice();
-  if (!range) nameStep(-1);
-  timeline.setRange(state.range);
-  panels.setRange(state.range);
-  refineSoon();
+  state.view = view;
+  say(view.lead);
+  fill($("tiles"), view.tiles.map(([value, label]) => el("div", { class: "tile" }, el("b", {}, value), el("span", {}, label))));
+  const { plumes, quality } = view.tables;
+  fill($("plume-tables"), plumes.length ? tables(plumes, { go: (i) => signals.goToPlume(i), kind: "dense" }) : el("p", { class: "soft" }, "No plume exceeds the background."));
+  fill($("quality-tables"), tables(quality));
+  if (isNew) signals.build(view);
+  signals.set({ view, layers, track, names: [run && titleOf(run), other && titleOf(other)] });
+  showScores($("scores"), detail, methods, run, view.metrics, runMethod);
 }
 
 let waiting = 0, asked = null;
@@ -203,13 +157,11 @@ function refineSoon() {
   waiting = setTimeout(refine, 160);
 }
 
-/** Where points were left out, ask for the stretch shown in full. */
+/** Where the series are thinned, fetch the range shown in full. */
 async function refine() {
-  if (!state?.layers) return;
-  const { detail, run, other, layers, range, span, channel } = state;
-  track.draw(channel, layers[0], range);
-  const isWhole = range[0] <= span[0] && range[1] >= span[1];
-  if (isWhole || !layers[0].thinned || panels.isFine) return;
+  const { layers, range, span, panels } = signals;
+  if (!layers?.[0].thinned || (range[0] <= span[0] && range[1] >= span[1]) || panels.isFine) return;
+  const { detail, run, other } = state;
   asked?.abort();
   asked = new AbortController();
   const margin = (range[1] - range[0]) / 4; // for panning
@@ -217,31 +169,13 @@ async function refine() {
   const finer = (r) => get(query(`/api/flights/${detail.id}/series`, { ...wanted, run: r?.id }), asked.signal);
   try {
     const fine = await Promise.all([finer(run), other && finer(other)]);
-    if (state.range === range && state.run === run) panels.refine(fine);
+    if (signals.range === range && state.run === run) panels.refine(fine);
   } catch (problem) {
     if (problem.name !== "AbortError") $("range-words").textContent = problem.line ?? String(problem);
   }
 }
 
-// From plume to plume.
-let step = -1;
-function goToPlume(index) {
-  const { intervals } = state.plumes;
-  if (!intervals.length) return;
-  step = ((index % intervals.length) + intervals.length) % intervals.length;
-  setRange(timeline.within([intervals[step][0] - 30_000, intervals[step][1] + 30_000]));
-  nameStep(step);
-  if ($("signals").getBoundingClientRect().bottom < 200) $("signals").scrollIntoView();
-}
-
-function nameStep(index) {
-  step = index;
-  const count = state.plumes?.intervals.length ?? 0;
-  show($("plume-steps"), count > 0);
-  $("plume-name").textContent = index < 0 ? `${count} plume${count === 1 ? "" : "s"}` : `Plume ${index + 1} of ${count}`;
-}
-
-// Another method, another strength, another one beside it.
+// Another method, another strength, another run to compare with.
 async function makeRun(method, strength) {
   const { detail } = state, turn = latest;
   show($("run-work"), true);
@@ -267,26 +201,19 @@ async function runMethod(method, strength = 1) {
   const run = await makeRun(method, strength);
   if (run) state.run = run;
   fillTools();
-  chooseChannel();
   if (run) await load(latest);
 }
 
-async function runBeside(method) {
+async function compareWith(method) {
   const other = method ? await makeRun(method, 1) : null;
   state.other = other;
   fillTools();
-  chooseChannel();
   await load(latest);
 }
 
 $("method").addEventListener("change", (e) => e.target.value && runMethod(e.target.value, Number($("strength").value)));
 $("strength").addEventListener("input", (e) => setStrength(Number(e.target.value)));
 $("strength").addEventListener("change", (e) => state.run && runMethod(state.run.method, Number(e.target.value)));
-$("other").addEventListener("change", (e) => runBeside(e.target.value));
-$("plume-next").addEventListener("click", () => goToPlume(step + 1));
-$("plume-previous").addEventListener("click", () => goToPlume(step < 0 ? -1 : step - 1));
-$("plume-all").addEventListener("click", () => setRange(null));
-$("track-channel").addEventListener("change", (e) => chooseChannel(e.target.value));
+$("other").addEventListener("change", (e) => compareWith(e.target.value));
 addEventListener("click", (e) => { if (!$("downloads").contains(e.target) || e.target.closest("a")) $("downloads").open = false; });
 addEventListener("keydown", (e) => { if (e.key === "Escape") $("downloads").open = false; });
-addEventListener("theme", () => { if (state?.layers) { panels.setRange(state.range); refineSoon(); drawTrackAndStrip(); } });

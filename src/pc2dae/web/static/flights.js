@@ -1,8 +1,8 @@
 // The list of flights at the side.
 
 import { get, remove } from "./api.js";
-import { $, ask, el, fill, show } from "./dom.js";
-import { day, duration } from "./words.js";
+import { $, ask, el, fill, show } from "./view/dom.js";
+import { day, duration } from "./view/format.js";
 
 let flights = [];
 let shown = null;

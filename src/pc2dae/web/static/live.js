@@ -2,10 +2,10 @@
 
 import { get, post, remove } from "./api.js";
 import { Alarms } from "./alarms.js";
-import { $, el, fill, option, show } from "./dom.js";
+import { $, el, fill, option, show } from "./view/dom.js";
 import { knownFlights, listFlights } from "./flights.js";
 import { Strip } from "./strip.js";
-import { count, duration, number } from "./words.js";
+import { count, duration, number } from "./view/format.js";
 
 const KEPT_S = 900;
 const SILENT_MS = 10_000; // nothing new for so long, and the large figures are no longer "now"

@@ -1,7 +1,7 @@
 // Columns that nobody knows: say what they are, keep that as a suite (TOML), read the flight again.
 
 import { get, post, put } from "./api.js";
-import { el, fill, option } from "./dom.js";
+import { el, fill, option } from "./view/dom.js";
 
 const ENVIRONMENT = { air_temperature: "air temperature [°C]", relative_humidity: "relative humidity [%]", air_pressure: "air pressure [hPa]" };
 const MOTION = { latitude: "latitude", longitude: "longitude", altitude: "altitude [m]", ground_speed: "ground speed [m/s]" };

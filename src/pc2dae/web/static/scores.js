@@ -1,70 +1,56 @@
-// Methods on the same flight, each with its scores beside answers that nobody should give.
+// Scores of all methods run on a flight, beside trivial references.
 
 import { get } from "./api.js";
-import { el, fill, option, table } from "./dom.js";
-import { decimal, isNumber } from "./words.js";
+import { el, fill, option, table } from "./view/dom.js";
+import { decimal, isNumber } from "./view/format.js";
 
-// Metric → heading, and which value is best: "more", "zero", or nothing where more may be damage.
-const METRICS = {
-  mae_improvement: ["error\nless [%]", "more"],
-  snr_improvement: ["SNR gained\n[dB]", "more"],
-  peak_bias: ["peaks\noff [%]", "zero"],
-  edge_error: ["edges\noff [s]", "zero"],
-  excess_error: ["excess\noff [%]", "zero"],
-  ratio_error: ["ratios\noff [%]", "zero"],
-  background_bias: ["clean air\noff [σ]", "zero"],
-  coverage_90: ["inside\n90 % [%]"],
-  negatives: ["negative\n[%]", "zero"],
-  smoothness: ["smooth-\nness [%]"],
-  hf_reduction: ["fast power\nremoved [%]"],
-  mean_10s_change: ["10-s means\nmoved [σ]", "zero"],
-  pair_agreement: ["against its\nduplicate"],
-  leakage: ["leakage\n[σ]", "zero"],
-};
-const YARDSTICKS = ["raw", "clip", "constant", "truth"];
-const NOTE = "Every method you run on this flight gets a line. In italics answers nobody should give: a constant line is perfectly smooth "
-  + "and never negative, so more smoothness than the truth’s is damage.";
+const SHOWN = ["mae_improvement", "snr_improvement", "peak_bias", "edge_error", "excess_error", "ratio_error", "background_bias", "coverage_90", "negatives",
+  "smoothness", "hf_reduction", "mean_10s_change", "pair_agreement", "leakage"];
+const REFERENCES = ["raw", "clip", "constant", "truth"];
+const NOTE = "One row per method run on this flight; trivial references in italics. A constant line is perfectly smooth "
+  + "and never negative, so more smoothness than the truth is over-smoothing.";
 let family = "all";
 
-export async function showScores(parent, detail, methods, run, onRun) {
+export async function showScores(parent, detail, methods, run, metrics, onRun) {
   const rows = await get(`/api/flights/${detail.id}/scores`).catch(() => []);
   const made = new Set(detail.runs.map((r) => r.method));
   const chip = (m) => el("button", { type: "button", title: m.note, onclick: (e) => { e.target.disabled = true; onRun(m.name, 1); } }, `+ ${m.title}`);
-  const chips = methods.filter((m) => !made.has(m.name) && !YARDSTICKS.includes(m.name)).map(chip);
+  const chips = methods.filter((m) => !made.has(m.name) && !REFERENCES.includes(m.name)).map(chip);
   const families = ["all", ...new Set(rows.map((r) => r.family).filter((f) => f !== "all"))];
-  const place = el("div"), draw = () => fill(place, scoreTable(rows.filter((r) => r.family === family), run));
+  const place = el("div"), draw = () => fill(place, scoreTable(rows.filter((r) => r.family === family), run, metrics));
   const chosen = el("select", { onchange: (e) => { family = e.target.value; draw(); } },
-    families.map((f) => option(f, f === "all" ? "mean of families" : f, { selected: f === family })));
+    families.map((f) => option(f, f === "all" ? "mean over families" : f, { selected: f === family })));
   fill(parent, el("p", { class: "soft" }, NOTE), el("label", { class: "inline" }, "Scores of ", chosen), place,
     chips.length > 0 && el("h3", {}, "Run another"),
     el("div", { class: "chips", role: "group", "aria-label": "Run another method on this flight" }, chips));
   draw();
 }
 
-const isRule = (line) => !line.run && YARDSTICKS.includes(line.method);
+const isReference = (line) => !line.run && REFERENCES.includes(line.method);
 
-function scoreTable(rows, run) {
+function scoreTable(rows, run, known) {
   if (!rows.length) return el("p", { class: "soft" }, "No scores yet.");
-  const metrics = Object.keys(METRICS).filter((m) => rows.some((r) => r.metric === m && isNumber(r.value)));
+  const metrics = SHOWN.filter((m) => rows.some((r) => r.metric === m && isNumber(r.value)));
   const lines = new Map();
   for (const r of rows) {
     const key = r.run ?? r.method;
     if (!lines.has(key)) lines.set(key, { ...r, values: {} });
     lines.get(key).values[r.metric] = r.value;
   }
-  const all = [...lines.values()].sort((a, b) => isRule(a) - isRule(b));
+  const all = [...lines.values()].sort((a, b) => isReference(a) - isReference(b));
   const merit = (line, m) => {
-    const value = line.values[m], wanted = METRICS[m][1];
-    if (isRule(line) || !wanted || !isNumber(value)) return -Infinity;
-    return wanted === "zero" ? -Math.abs(value) : value;
+    const value = line.values[m], target = known[m][1];
+    if (isReference(line) || target === null || !isNumber(value)) return -Infinity;
+    return target === "high" ? value : -Math.abs(value - target);
   };
   const best = Object.fromEntries(metrics.map((m) => [m, Math.max(...all.map((line) => merit(line, m)))]));
   const isBest = (line, m) => best[m] > -Infinity && merit(line, m) === best[m];
-  return table(["method", ...metrics.map((m) => METRICS[m][0])], all.map((line) => ({
+  const cells = all.map((line) => ({
     cells: [nameOf(line), ...metrics.map((m) => decimal(line.values[m]))],
-    kind: isRule(line) ? "rule" : line.run === run?.id ? "ours" : null,
+    kind: isReference(line) ? "rule" : line.run === run?.id ? "ours" : null,
     best: metrics.map((m, i) => (isBest(line, m) ? i + 1 : 0)).filter(Boolean),
-  })), { caption: "Scores of methods" });
+  }));
+  return table({ head: ["method", ...metrics.map((m) => known[m][0])], rows: cells, title: "Scores of methods" }, { kind: "dense" });
 }
 
-const nameOf = (line) => (isNumber(line.strength) && line.strength < 1 && !isRule(line) ? `${line.method}, ${Math.round(100 * line.strength)} %` : line.method);
+const nameOf = (line) => (isNumber(line.strength) && line.strength < 1 && !isReference(line) ? `${line.method}, ${Math.round(100 * line.strength)} %` : line.method);

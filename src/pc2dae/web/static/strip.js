@@ -1,8 +1,8 @@
 // One channel live: the value in large type, and a strip of the last minutes drawn by hand, for that is what a tablet can do for hours.
 
-import { colour, el } from "./dom.js";
-import { band, cleared, line, roundValues } from "./draw.js";
-import { clock, isNumber, number, ticks, units } from "./words.js";
+import { colour, el } from "./view/dom.js";
+import { band, cleared, line, roundValues } from "./view/canvas.js";
+import { clock, isNumber, number, ticks, units } from "./view/format.js";
 
 const LEFT = 46; // px for the scale
 

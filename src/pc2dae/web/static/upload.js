@@ -1,7 +1,7 @@
 // Dropping a flight: files, folders, or the buttons.
 
 import { get, upload } from "./api.js";
-import { $, option, show } from "./dom.js";
+import { $, option, show } from "./view/dom.js";
 import { listFlights } from "./flights.js";
 
 const MOST = 2000; // files in one drop: a folder dropped by mistake is refused before it is read

@@ -1,0 +1,1 @@
+"""One view of a flight: facts, plumes, scores, quality, thinned series and track, computed once for page and report."""

@@ -1,0 +1,200 @@
+"""The one view of a flight that the report embeds and the web worker stores."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from pc2dae.flight.schema import check_flight
+from pc2dae.inspection import inspect_flight
+from pc2dae.metrics.metric_info import METRICS
+from pc2dae.suite import Suite
+from pc2dae.view import quality, summary
+from pc2dae.view.flags import KINDS, Span, flag_spans
+from pc2dae.view.formatting import Table, broken
+from pc2dae.view.plumes import Plumes, clearest, milliseconds, plume_facts, plume_table, plumes_of, ratio_table
+from pc2dae.view.scores import score_tables
+from pc2dae.view.series import Column, series_json, track_json
+from pc2dae.view.spectra import spectra_of
+from pc2dae.view.track import metres
+
+COVERAGE_90 = 1.645  # standard uncertainties on either side of the estimate
+_MORE_MAY_BE_DAMAGE = ("smoothness", "hf_reduction")
+
+
+@dataclass(frozen=True)
+class FlightView:
+    """A flight, denoised or not, with everything that is shown of it; each part is computed when first used."""
+
+    flight: xr.Dataset
+    truth: xr.Dataset | None = None
+    scores: pd.DataFrame | None = None  # of `pipeline.evaluate`
+
+    @cached_property
+    def suite(self) -> Suite:
+        """The suite of the flight."""
+        return check_flight(self.flight)
+
+    @cached_property
+    def inspection(self) -> dict[str, Any]:
+        """The flight as measured, inspected."""
+        return inspect_flight(summary.as_measured(self.flight))
+
+    @cached_property
+    def channels(self) -> list[summary.ChannelFacts]:
+        """Figures of every channel."""
+        seen = self.inspection["channels"]
+        return [summary.channel_facts(self.flight, c, seen[c.name]["t90_s"]) for c in self.suite.channels]
+
+    @cached_property
+    def plumes(self) -> Plumes:
+        """The plume encounters of the flight."""
+        return plumes_of(self.flight, self.suite)
+
+    @cached_property
+    def lead(self) -> str:
+        """The flight in a few sentences."""
+        early = list(dict.fromkeys(self.plumes.survey.begun["channel"]))
+        return summary.lead(self.flight, self.suite, self.channels, len(self.plumes.intervals), early)
+
+    @cached_property
+    def time(self) -> Column:
+        """Time stamps [ms since 1970]."""
+        return milliseconds(self.flight["time"].values)
+
+    @cached_property
+    def measured(self) -> dict[str, Column]:
+        """Raw series, truth and track by name, at full resolution."""
+        raw = summary.as_measured(self.flight)
+        columns = {"time": self.time} | {name: raw[name].values.astype(np.float32) for name in self.suite.names}
+        position = metres(self.flight)
+        if position is not None:
+            columns["track east"], columns["track north"] = position
+            if "altitude" in self.flight:
+                columns["track altitude"] = self.flight["altitude"].values.astype(np.float32)
+        return columns | (_truth_columns(self.flight, self.suite, self.truth) if self.truth is not None else {})
+
+    @cached_property
+    def done(self) -> dict[str, Column]:
+        """Estimates with their 90 % intervals by name, at full resolution."""
+        columns: dict[str, Column] = {}
+        for c in self.suite.channels:
+            if f"{c.name}_raw" not in self.flight:
+                continue
+            value = self.flight[c.name].values.astype(np.float64)
+            columns[c.name] = value
+            if f"{c.name}_unbounded" in self.flight:
+                columns[f"{c.name} unbounded"] = self.flight[f"{c.name}_unbounded"].values
+            if f"{c.name}_uncertainty" in self.flight:
+                reach = COVERAGE_90 * self.flight[f"{c.name}_uncertainty"].values.astype(np.float64)
+                columns[f"{c.name} low"] = np.maximum(value - reach, c.lower_bound)
+                columns[f"{c.name} high"] = value + reach
+        return {name: values.astype(np.float32) for name, values in columns.items()}
+
+    @cached_property
+    def flags(self) -> dict[str, list[Span]]:
+        """Stretches of flags by channel."""
+        return {name: flag_spans(self.flight[f"qc_{name}"].values, self.time) for name in self.suite.names}
+
+    @cached_property
+    def spectra(self) -> dict[str, dict[str, list[float]]]:
+        """Spectra before and after, by channel."""
+        found = {c.name: spectra_of(self.flight, c, self.suite.rate_hz) for c in self.suite.channels}
+        return {name: lines for name, lines in found.items() if lines is not None}
+
+    @cached_property
+    def tables(self) -> dict[str, list[Table]]:
+        """Every table of the view by section."""
+        plumes = [plume_table(self.flight, self.plumes, self.suite), ratio_table(self.plumes)]
+        return {
+            "plumes": [table for table in plumes if table is not None],
+            "scores": score_tables(self.scores) if self.scores is not None else [],
+            "quality": [
+                quality.verdict_table(self.inspection),
+                *quality.figures_tables(self.inspection),
+                quality.channel_table(self.channels, self.inspection),
+            ],
+        }
+
+    def as_json(self) -> dict[str, Any]:
+        """All but the series and the track, in types that JSON has."""
+        denoised = [f.name for f in self.channels if f.denoised]
+        found = plume_facts(self.flight, self.suite, self.plumes)
+        kept = {family: [f for f in denoised if self.suite.family_of(f) == family] for family in self._families}
+        return plain({
+            "lead": self.lead,
+            "tiles": [(t.value, t.label) for t in self.tiles],
+            "start": self.time[0],
+            "end": self.time[-1],
+            "step_ms": 1000 / self.suite.rate_hz,
+            "families": [{"name": name, "is_open": not denoised or bool(kept[name])} for name in self._families],
+            "channels": [
+                {"name": f.name, "long_name": f.long_name, "units": f.units, "summary": f.summary,
+                 "family": self.suite.family_of(f.name)}
+                for f in self.channels
+            ],
+            "first": clearest(self.plumes, denoised or list(self.suite.names)),
+            "intervals": found["intervals"],
+            "encounters": found["encounters"],
+            "flag_kinds": KINDS,
+            "metrics": {m: (broken(known.full), _target(m)) for m, known in METRICS.items()},
+            "tables": {key: [asdict(table) for table in tables] for key, tables in self.tables.items()},
+            "spectra": self.spectra,
+        })  # fmt: skip
+
+    @property
+    def tiles(self) -> list[Any]:
+        """Key figures in large type."""
+        return summary.tiles(self.flight, self.suite, self.channels, len(self.plumes.intervals))
+
+    @property
+    def _families(self) -> list[str]:
+        return [family.name for family in self.suite.family]
+
+    def series(self) -> str:
+        """The series of all channels, thinned, as JSON."""
+        return series_json(self.measured, self.done, self.flags, self.suite.names, rate_hz=self.suite.rate_hz)
+
+    def track(self) -> str:
+        """The track as JSON, null without a position."""
+        return track_json(self.measured)
+
+
+def plain(data: Any) -> Any:
+    """The same data in types that JSON has; numbers that are not finite become null."""
+    if isinstance(data, Mapping):
+        return {str(key): plain(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [plain(value) for value in data]
+    if isinstance(data, np.generic):
+        return plain(data.item())
+    return None if isinstance(data, float) and not math.isfinite(data) else data
+
+
+def json_text(data: Any) -> str:
+    """Compact JSON of any data that `plain` takes."""
+    return json.dumps(plain(data), allow_nan=False, separators=(",", ":"))
+
+
+def _target(metric: str) -> str | float | None:
+    """The value of a metric that is best: "high", a number, or None where a higher score may mean damage."""
+    good = METRICS[metric].good
+    return None if metric in _MORE_MAY_BE_DAMAGE else 0.0 if good == "low" else good
+
+
+def _truth_columns(flight: xr.Dataset, suite: Suite, truth: xr.Dataset) -> dict[str, Column]:
+    """The noise-free reading of a simulation at the flight's times, at or above the bound."""
+    half: Any = np.timedelta64(500, "ms")
+    at = truth.reindex(time=flight["time"].values, method="nearest", tolerance=half)
+    known = [c for c in suite.channels if f"{c.name}_response" in at]
+    return {
+        f"{c.name} truth": np.maximum(at[f"{c.name}_response"].values, c.lower_bound).astype(np.float32) for c in known
+    }

@@ -1,0 +1,165 @@
+"""The plumes of a flight: one row per encounter, and the emission ratios of the whole flight."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+
+from pc2dae.errors import FlightError
+from pc2dae.plumes import Survey, survey
+from pc2dae.plumes.survey import (
+    ENCOUNTER_COLUMNS,
+    LEAST_CORRELATION,
+    RATIO_COLUMNS,
+    Signal,
+    channel_signals,
+    encounter_intervals,
+    species_signals,
+    without_slope,
+)
+from pc2dae.suite import Suite
+from pc2dae.view.formatting import Row, Table, clock, plus_minus, units
+
+SPECIES = {"bc": "BC", "co": "CO", "co2": "CO₂", "nox": "NOₓ"}
+_RATIOS = {"bc/co": "ΔBC/ΔCO", "nox/co": "ΔNOₓ/ΔCO", "co/co2": "ΔCO/ΔCO₂", "mce": "MCE"}
+_METHODS = {"integral": "integrals", "slope": "orthogonal regression"}
+
+
+@dataclass(frozen=True)
+class Plumes:
+    """The survey of a flight, and when it was in smoke."""
+
+    survey: Survey
+    species: dict[str, Signal]
+    intervals: list[tuple[int, int]]  # samples
+
+
+def plumes_of(flight: xr.Dataset, suite: Suite) -> Plumes:
+    """Look for plumes; a flight without an observation has none."""
+    try:
+        found = survey(flight)
+    except FlightError:
+        none, no_ratio = pd.DataFrame(columns=ENCOUNTER_COLUMNS), pd.DataFrame(columns=RATIO_COLUMNS)
+        return Plumes(Survey(none, no_ratio, none), {}, [])
+    species = species_signals(channel_signals(flight, suite), suite)
+    return Plumes(found, species, encounter_intervals(species, suite.rate_hz))
+
+
+def clearest(plumes: Plumes, candidates: Sequence[str]) -> str:
+    """Of some channels the one whose plumes stand highest above its noise; the first where none has any."""
+    encounters = plumes.survey.encounters
+    mine = encounters[encounters["channel"].isin(candidates)]
+    return candidates[0] if mine.empty else str(mine.groupby("channel")["snr"].max().fillna(0.0).idxmax())
+
+
+def milliseconds(time: Any) -> NDArray[np.int64]:
+    """Time stamps as milliseconds since 1970."""
+    return np.asarray(time, "datetime64[ms]").astype(np.int64)
+
+
+def plume_table(flight: xr.Dataset, plumes: Plumes, suite: Suite) -> Table | None:
+    """One row per encounter: time, duration, integrated excess of each species, ratios."""
+    if not plumes.intervals:
+        return None
+    time, rate = flight["time"].values, suite.rate_hz
+    species = [s for s in SPECIES if s in plumes.species]
+    per = plumes.survey.ratios
+    kinds = [k for k in _RATIOS if (per["ratio"] == k).any()]
+    excess = {s: [plumes.species[s].over(interval) for interval in plumes.intervals] for s in species}
+    # In thousands where values are large, or the table is wider than a tablet.
+    scale = {s: 1000.0 if np.median([abs(e.value) for e in excess[s]]) / rate >= 10_000 else 1.0 for s in species}
+    head = ["", "from\n[UTC]", "length\n[s]"]
+    for s in species:
+        head.append(f"∫Δ{SPECIES[s]}\n[{'10³ ' if scale[s] > 1 else ''}{units(plumes.species[s].units)} s]")
+    head += [_with_units(k, per) for k in kinds]
+    rows = []
+    for i, (start, stop) in enumerate(plumes.intervals):
+        cells = [str(i + 1), clock(time[start]), f"{(stop - start) / rate:.0f}"]
+        cells += [plus_minus(*(v / rate / scale[s] for v in (excess[s][i].value, excess[s][i].sigma))) for s in species]
+        mine = per[(per["scope"] == f"encounter {i + 1}") & (per["method"] == "integral")]
+        cells += [_cell(mine[mine["ratio"] == k]) for k in kinds]
+        rows.append(Row(cells, plume=i))
+    note = "Excess over a drifting background, integrated from the unbounded estimate; ± is one standard uncertainty."
+    return Table(head, rows, (0, 1), note=f"{note} –: the denominator's excess is below three times its uncertainty.")
+
+
+def ratio_table(plumes: Plumes) -> Table | None:
+    """The emission ratios of the whole flight, by integrals and by regression."""
+    whole = plumes.survey.ratios[plumes.survey.ratios["scope"] == "flight"]
+    if whole.empty:
+        return None
+    methods = [m for m in _METHODS if (whole["method"] == m).any()]
+    rows = []
+    for kind, label in _RATIOS.items():
+        mine = whole[whole["ratio"] == kind]
+        if len(mine):
+            cells = [_cell(mine[mine["method"] == m]) for m in methods]
+            rows.append(Row([label, units(str(mine["units"].iloc[0]).replace("1", "–")), *cells, _said(kind, mine)]))
+    head = ["ratio", "unit", *(_METHODS[m] for m in methods), ""]
+    unlike = ", ".join(_RATIOS[kind] for kind in without_slope(whole))
+    note = f"{unlike}: correlation below {LEAST_CORRELATION:g}, so no regression is given."
+    return Table(head, rows, (0, 1, len(head) - 1), title="Emission ratios of the whole flight",
+                 note=note if unlike else "")  # fmt: skip
+
+
+def _with_units(kind: str, ratios: pd.DataFrame) -> str:
+    unit = str(ratios.loc[ratios["ratio"] == kind, "units"].iloc[0])
+    return _RATIOS[kind] if unit == "1" else f"{_RATIOS[kind]}\n[{units(unit)}]"
+
+
+def _cell(rows: pd.DataFrame) -> str:
+    """Value and uncertainty of the first row, or –."""
+    if rows.empty:
+        return "–"
+    return plus_minus(float(rows["value"].to_numpy()[0]), float(rows["sigma"].to_numpy()[0]))
+
+
+def _said(kind: str, rows: pd.DataFrame) -> str:
+    value = float(rows["value"].to_numpy()[0])
+    return combustion(value) if kind == "mce" and np.isfinite(value) else ""
+
+
+def combustion(mce: float) -> str:
+    """What a combustion efficiency means: above about 0.95 flaming, below about 0.90 smouldering."""
+    return "mostly flaming" if mce > 0.95 else "mostly smouldering" if mce < 0.9 else "flaming and smouldering"
+
+
+def plume_facts(clean: xr.Dataset, suite: Suite, plumes: Plumes) -> dict[str, Any]:
+    """Encounters per channel, a row per crossing of smoke, and the ratios of the whole flight, for the API; ms."""
+    time, rate = milliseconds(clean["time"].values), suite.rate_hz
+    encounters, ratios = plumes.survey.encounters.copy(), plumes.survey.ratios
+    for name in ("onset", "end", "peak_time"):
+        if name in encounters:
+            encounters[name] = milliseconds(encounters[name].to_numpy())
+    species = [s for s in SPECIES if s in plumes.species]
+    units_of = {SPECIES[s]: f"{plumes.species[s].units} s" for s in species}
+    table = []
+    for i, (start, stop) in enumerate(plumes.intervals, 1):
+        excess = {s: plumes.species[s].over((start, stop)) for s in species}
+        mine = ratios[(ratios["scope"] == f"encounter {i}") & (ratios["method"] == "integral")]
+        table.append({
+            "from": time[start],
+            "to": time[stop - 1],
+            "duration_s": (stop - start) / rate,
+            "excess": {SPECIES[s]: [e.value / rate, e.sigma / rate] for s, e in excess.items()},
+            "ratios": {row["ratio"]: [row["value"], row["sigma"]] for row in mine.to_dict("records")},
+        })  # fmt: skip
+    whole = ratios[ratios["scope"] == "flight"]
+    if len(whole):
+        units_of |= dict(zip(whole["ratio"], whole["units"], strict=True))
+        whole = whole[["ratio", "method", "value", "sigma", "units"]]
+    mce = whole[whole["ratio"] == "mce"] if len(whole) else whole
+    return {
+        "intervals": [[time[a], time[b - 1]] for a, b in plumes.intervals],
+        "encounters": encounters.to_dict("records"),
+        "table": table,
+        "units": units_of,
+        "ratios": whole.to_dict("records"),
+        "mce_says": combustion(float(mce["value"].iloc[0])) if len(mce) else None,
+    }

@@ -1,0 +1,21 @@
+"use strict";
+// Before anything is drawn: the theme chosen on this computer, or the system's; light on paper.
+{
+  const root = document.documentElement, system = matchMedia("(prefers-color-scheme: dark)");
+  let chosen = null;
+  try { chosen = localStorage.getItem("theme"); } catch { /* a private window stores nothing */ }
+  const apply = (theme) => {
+    root.dataset.theme = theme ?? chosen ?? (system.matches ? "dark" : "light");
+    dispatchEvent(new Event("theme"));
+  };
+  apply();
+  system.addEventListener("change", () => apply());
+  addEventListener("beforeprint", () => apply("light"));
+  addEventListener("afterprint", () => apply());
+  addEventListener("click", (event) => {
+    if (event.target.id !== "theme") return;
+    chosen = root.dataset.theme === "dark" ? "light" : "dark";
+    try { localStorage.setItem("theme", chosen); } catch { /* as above */ }
+    apply();
+  });
+}
