@@ -6,7 +6,7 @@ import pandas as pd
 
 from pc2dae.benchmark import all_tables
 from pc2dae.benchmark.signals import write_signals
-from pc2dae.benchmark.study_tables import ablation_table
+from pc2dae.benchmark.study_tables import ablation_table, scarcity_table
 from pc2dae.benchmark.tables import BLIND, COMPARED
 from pc2dae.benchmark.write import write_tables
 
