@@ -23,7 +23,7 @@ time = np.datetime64("2025-09-03T21:05:00") + t
 stream, estimates = StreamingDenoiser(live_engine("adaptive-short", suite=SUITE, exclude=["pm"])[0]), []
 for n in range(300):
     estimates += stream.feed([Sample(flight="example", seq=n, time=f"{time[n]}Z", values={"co": co[n]})])
-print(f"{len(estimates)} of 300 estimates after the last sample; latency {stream.latency_s:g} s")
+print(f"{len(estimates)} of 300 estimates after the last sample: the latency is {300 - len(estimates)} s")
 estimates += stream.flush()  # the flight has ended: the last five seconds
 live = np.array([ready.value[0] for ready in estimates])
 
