@@ -17,7 +17,7 @@ from test_outbox import engine, message, out
 
 from pc2dae.edge.gateway import Gateway
 from pc2dae.edge.outbox import Outbox
-from pc2dae.edge.quarantine import Quarantine, beside
+from pc2dae.edge.quarantine import Quarantine, quarantine_path
 from pc2dae.edge.state_file import FullError
 from pc2dae.errors import Pc2daeError
 
@@ -42,7 +42,7 @@ def lines(path: Path) -> list[dict[str, Any]]:
 
 
 def test_whatever_is_refused_is_kept_with_its_reason(gateway: Any, tmp_path: Path) -> None:
-    path = beside(tmp_path / "state.db")
+    path = quarantine_path(tmp_path / "state.db")
     assert path.name == "state.quarantine.jsonl"
     box = gateway(path)
     refused = [

@@ -61,7 +61,7 @@ def stream(
     from pc2dae.edge.gateway import open_gateway
     from pc2dae.edge.load import live_engine
     from pc2dae.edge.messages import schema as schema_of
-    from pc2dae.edge.quarantine import beside
+    from pc2dae.edge.quarantine import quarantine_path
     from pc2dae.errors import Pc2daeError
 
     if schema:
@@ -74,7 +74,7 @@ def stream(
     if mqtt is not None and not (topic_in and topic_out):
         raise Pc2daeError("--mqtt needs both topics", hint="add --in TOPIC --out TOPIC")
     engine, card = live_engine(model, suite=suite, exclude=exclude)
-    refused = quarantine or (None if stdin else beside(state))
+    refused = quarantine or (None if stdin else quarantine_path(state))
     with open_gateway(
         engine,
         None if stdin else state,

@@ -60,9 +60,9 @@ def read_onnx(path: Path, *, sha256: str | None = None) -> tuple[bytes, Facts]:
     They must match `sha256`, and the card beside the file (`model.card.json`) where there is one.
     """
     data = read_limited(path)
-    beside = path.with_suffix(".card.json")
-    if beside.exists():
-        card = parse_card(read_limited(beside), where=beside.name)
+    card_path = path.with_suffix(".card.json")
+    if card_path.exists():
+        card = parse_card(read_limited(card_path), where=card_path.name)
         check_digest(data, card["sha256"].get("onnx"), where=path.name)
     if sha256 is not None:
         check_digest(data, sha256, where=f"{path.parent.name}/{path.name}")

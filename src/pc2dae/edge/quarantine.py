@@ -36,7 +36,7 @@ class RefusedMessage:
         return json.dumps(record | payload, ensure_ascii=False).encode(errors="replace") + b"\n"
 
 
-def beside(state: Path) -> Path:
+def quarantine_path(state: Path) -> Path:
     """The file that belongs to a gateway's state."""
     return state.with_name(f"{state.stem}.quarantine.jsonl")
 

@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from pc2dae.edge.load import ShippedName
 from pc2dae.web.schemas import Key, SuiteName
+from pc2dae.weights import ShippedName
 
 Topic = Annotated[str, Field(pattern=r"^[A-Za-z0-9._/-]{1,120}$")]
 Address = Annotated[str, Field(pattern=r"^[A-Za-z0-9.\[\]:-]{1,200}$", description="HOST:PORT")]
