@@ -1,9 +1,9 @@
-"""How noisy a channel is, read off the channel itself while plumes go by (numpy only: the drone uses it too).
+"""The noise of a channel, estimated from a record that contains plumes (numpy only, for use on the drone).
 
-The level is the standard deviation of what changes from sample to sample without memory. It is taken from second
+The level is the standard deviation of what changes independently from sample to sample. It is taken from second
 differences two samples apart, x(t−2) − 2x(t) + x(t+2), whose variance is 6σ² both for white noise and for the
-differenced noise of an aethalometer (lag-1 autocorrelation −0.5), and which a smooth signal hardly enters; only from
-the quiet blocks of the record, chosen by their slow variation so that the choice says nothing about the noise.
+differenced noise of an aethalometer (lag-1 autocorrelation −0.5), and which a smooth signal hardly affects; only from
+the quiet blocks of the record, chosen by their slow variation so that the choice does not bias the noise.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 
 from pc2dae.arrays import Array, Mask
 
-_LAG = 2  # beyond the reach of differenced noise
+_LAG = 2  # beyond the correlation of differenced noise
 _BLOCK = 16  # samples; long enough for a slope, short enough to lie between two plumes
-_QUIET = 0.5  # share of blocks that is taken as quiet
-_TAIL = 6.0  # robust sigmas kept: all of a normal law, nearly all of Student's t with 4 degrees of freedom, no spike
-_MAD = 1.4826  # from median absolute deviation to sigma, normal law
+_QUIET = 0.5  # share of blocks taken as quiet
+_TAIL = 6.0  # robust sigmas kept: all normal noise, nearly all of Student's t with 4 degrees of freedom, no spike
+_MAD = 1.4826  # from median absolute deviation to sigma of a normal distribution
 _ALIKE = 0.6  # correlation of second differences from which two channels are compared
-_LOOKS, _LOOK = 10, 1000  # stretches of a long record, and samples of each, in which shared noise is looked for
-_SHARED = 0.25  # of the variance that independent noises would leave
+_PARTS, _PART = 10, 1000  # number and length of the stretches of a long record that are searched for shared noise
+_SHARED = 0.25  # of the variance that independent noise would leave
 _FREEDOM = (1, 2, 3, 4, 5, 8, 12, 20, 40, 1000)  # degrees of freedom …
 _STUDENT = (6.314, 2.920, 2.353, 2.132, 2.015, 1.860, 1.782, 1.725, 1.684, 1.645)  # … and the 95 % point of t
 
@@ -35,7 +35,7 @@ class Noise:
 
     sigma: Array  # standard deviation, in the channel's units; never below step/√12
     lag1: Array  # autocorrelation of the noise at one sample: 0 white, −0.5 differenced
-    step: Array  # smallest step between two values: the quantisation, 0 where none shows
+    step: Array  # smallest step between two values: the quantisation, 0 if there is none
 
     def rows(self, index: Sequence[int]) -> Noise:
         """The noise of some of the channels."""
@@ -65,7 +65,7 @@ def _one(x: Array, index: NDArray[np.intp]) -> tuple[float, float, float]:
     if len(x) < 2 * _LAG + 1:
         return np.nan, np.nan, np.nan
     step = _step(x)
-    # A sensor slower than the grid has no two fresh neighbours: then its fresh samples are taken as its own clock.
+    # A sensor slower than the grid has no two new neighbours: then its new samples are taken as a series of their own.
     neighbours = np.count_nonzero(np.diff(index) == 1)
     fresh = _on_grid(x, index) if neighbours > (len(x) - 1) / 2 else x
     second = (fresh[: -2 * _LAG] - 2 * fresh[_LAG:-_LAG] + fresh[2 * _LAG :]) / np.sqrt(6.0)
@@ -88,7 +88,7 @@ def _on_grid(x: Array, index: NDArray[np.intp]) -> Array:
 
 
 def _quiet(x: Array) -> Mask:
-    """Samples in the half of the blocks that change least, against the blocks beside and between their own halves."""
+    """Samples in the half of the blocks that change least, compared with their neighbours and between their halves."""
     count = max(len(x) // _BLOCK, 1)
     halves = _means(x[: len(x) // (2 * count) * 2 * count].reshape(2 * count, -1))
     level = _means(halves.reshape(count, 2))
@@ -109,7 +109,7 @@ def _means(rows: Array) -> Array:
 
 
 def _spread(differences: Array, step: float) -> float:
-    """Standard deviation without the few differences that are no noise at all."""
+    """Standard deviation without outliers."""
     size = np.sort(np.abs(differences[np.isfinite(differences)]))
     if len(size) < 8:
         return np.nan
@@ -119,14 +119,14 @@ def _spread(differences: Array, step: float) -> float:
 
 
 def quantile(ordered: Array, share: float) -> float:
-    """The value below which this share of sorted values lies, as np.quantile has it at several times the price."""
+    """The quantile of sorted values; np.quantile gives the same several times slower."""
     at = share * (len(ordered) - 1)
     low, high = ordered[int(at)], ordered[math.ceil(at)]
     return float(low + (at - int(at)) * (high - low))
 
 
 def _step(x: Array) -> float:
-    """The smallest gap between distinct values, where few enough are distinct for it to be a quantisation."""
+    """The smallest gap between distinct values, if these are few enough to be a quantisation."""
     ordered = np.sort(x)
     gaps = np.diff(ordered)
     gaps = gaps[gaps > 0]
@@ -137,10 +137,10 @@ def _step(x: Array) -> float:
 
 
 def is_held(x: Array) -> bool:
-    """Whether exact repeats in a series come from a logger that holds a slow sensor's value.
+    """Whether exact repeats in a series come from a logger that repeats a slow sensor's value.
 
-    Not from chance (repeats would come as often some samples apart) nor from a quantised channel at rest (what lies
-    between two repeats would be one or two steps).
+    Not from chance (repeats would be as frequent some samples apart) nor from a quantised channel at rest (changes
+    between repeats would be one or two steps).
     """
     x = x[np.isfinite(x)]
     same = np.diff(x) == 0
@@ -155,7 +155,7 @@ def is_held(x: Array) -> bool:
 
 
 def shared_noise(values: NDArray[np.floating], valid: Mask, sigma: Array) -> NDArray[np.intp]:
-    """A number per channel; channels of one number have the same noise: copies, or linear functions of each other.
+    """A number per channel; channels of the same number share their noise: copies, or linear functions of each other.
 
     The second differences of one channel, regressed on those of the other, leave a quarter or less of the variance that
     two independent noises of levels `sigma` would: var(d_i − β d_j) = 6 (σ_i² + β² σ_j²). Two sensors in the same plume
@@ -164,17 +164,17 @@ def shared_noise(values: NDArray[np.floating], valid: Mask, sigma: Array) -> NDA
     group = np.arange(len(values))
     if len(values) < 2 or values.shape[1] <= 2 * _LAG:
         return group
-    if values.shape[1] > _LOOKS * _LOOK:  # a long record: as many looks, evenly spread, tell as much
-        starts = np.linspace(0, values.shape[1] - _LOOK, _LOOKS).astype(int)
-        at = (starts[:, None] + np.arange(_LOOK)).ravel()
+    if values.shape[1] > _PARTS * _PART:  # a long record: a few evenly spread stretches suffice
+        starts = np.linspace(0, values.shape[1] - _PART, _PARTS).astype(int)
+        at = (starts[:, None] + np.arange(_PART)).ravel()
         values, valid = values[:, at], valid[:, at]
     x = np.where(valid & np.isfinite(values), values, np.nan)
-    sigma = np.fmin(sigma, _finest(x))  # air that changes fast must not pass for noise here: it is shared
+    sigma = np.fmin(sigma, _finest(x))  # fast changes of the air are shared, but not noise
     usable = np.isfinite(sigma) & (sigma > 0)
     d = (x[:, : -2 * _LAG] - 2 * x[:, _LAG:-_LAG] + x[:, 2 * _LAG :]) / np.sqrt(6.0)
     known = np.isfinite(d) & usable[:, None]
     z = np.where(known, d / np.where(usable, sigma, 1.0)[:, None], 0.0)
-    sign = np.clip(z, -3, 3)  # a bright plume does not decide which pairs are looked at
+    sign = np.clip(z, -3, 3)  # a strong plume must not decide which pairs are compared
     power = np.sqrt(np.maximum((sign**2) @ known.T.astype(float), 1e-30))
     alike = np.abs(sign @ sign.T) / (power * power.T)
     for i, j in zip(*np.nonzero(np.triu(alike > _ALIKE, 1)), strict=True):
@@ -189,14 +189,14 @@ def shared_noise(values: NDArray[np.floating], valid: Mask, sigma: Array) -> NDA
 
 
 def _finest(x: Array) -> Array:
-    """Noise of each channel from fourth differences (variance 70 σ² for white noise); NaN where there are too few."""
+    """Noise of each channel from fourth differences (variance 70 σ² for white noise); NaN if there are too few."""
     d = np.abs(np.diff(x, n=4, axis=1)) / np.sqrt(70.0)
     known = np.isfinite(d)
     return np.array([_MAD * np.median(r[k]) if k.sum() >= 16 else np.nan for r, k in zip(d, known, strict=True)])
 
 
 def level_doubt(count: NDArray[np.integer]) -> Array:
-    """The factor on intervals whose noise level comes from few samples: Student's t over the normal law's 1.645.
+    """The factor on intervals whose noise level comes from few samples: Student's t over 1.645 (normal).
 
     Degrees of freedom (n − 1)/3, at least one: differences overlap, and only quiet blocks are used.
     """

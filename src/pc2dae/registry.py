@@ -8,8 +8,9 @@ import numpy as np
 
 from pc2dae.denoiser import Denoiser
 from pc2dae.edge.engine import Progress
-from pc2dae.edge.load import SHIPPED, open_network
+from pc2dae.edge.load import open_network
 from pc2dae.errors import ModelError, nearest
+from pc2dae.weights import SHIPPED
 
 __all__ = ["SHIPPED", "Progress", "load_model"]
 

@@ -1,8 +1,8 @@
-"""Numbers that loggers write where nothing was measured, recognised without a suite that names them (numpy only).
+"""Numbers that loggers write for missing values, recognised even if the suite does not list them (numpy only).
 
-Three kinds: any |x| ≥ 1e20; a listed number that stands apart from the other values of its channel; and negative
-readings of a 16-bit register that was read as unsigned. In doubt a value is kept: a plume that passes through 65535
-has other values near it.
+Three kinds: any |x| ≥ 1e20; a listed number far from the other values of its channel; and negative readings of a
+16-bit register that was read as unsigned. In doubt a value is kept: a plume that passes through 65535 has other values
+near it.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ LISTED = (
     2147483.647,  # the 32-bit integer in thousandths: CO of a GreenBox payload
 )
 _LISTED = np.unique(np.concatenate([LISTED, np.array(LISTED, np.float32)]))  # a logger may have stored it in 32 bits
-_TWICE = 2.0  # a listed number is at least so many times as far from zero as the other values on its side of zero
+_TWICE = 2.0  # a listed number is at least so many times as far from zero as the other values of its sign
 _RANGES = 10.0  # or it is so many times their range away from them,
 _SHARE = 0.1  # and this share of its own size,
-_ENOUGH = 30  # where that many values show the range
+_ENOUGH = 30  # if there are that many values
 _WRAPPED = (64536.0, 65535.0)  # −1000 … −1 read as unsigned 16 bits
-_WRAPPED_TIMES = 4.0  # wrapped values are this many times the other values: listed by a range, so asked for more
+_WRAPPED_TIMES = 4.0  # wrapped values are at least this many times the others: a whole range is suspect, so stricter
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Extent:
 
     @classmethod
     def empty(cls, channels: int) -> Extent:
-        """Nothing seen yet."""
+        """No values yet."""
         shape = (channels,)
         return cls(np.full(shape, np.inf), np.full(shape, -np.inf), np.zeros(shape, np.int64), np.ones(shape, bool))
 
@@ -66,7 +66,7 @@ class Extent:
 
 
 def find_sentinels(values: Floats, usable: Mask | None = None) -> Mask:
-    """Which values of one whole channel, (time,), are sentinels; only `usable` ones tell what is ordinary.
+    """Which values of one whole channel, (time,), are sentinels; only `usable` ones define what is ordinary.
 
     >>> find_sentinels(np.array([401.0, -9999.0, 402.0, 65535.0, 1e38]))
     array([False,  True, False,  True,  True])
@@ -82,7 +82,7 @@ def find_sentinels(values: Floats, usable: Mask | None = None) -> Mask:
 
 
 def is_listed(values: Floats, others: Extent) -> Mask:
-    """Huge values, and listed ones that stand apart from the `others` of their channel."""
+    """Huge values, and listed ones far from the `others` of their channel."""
     finite = np.isfinite(values)
     x = np.where(finite, values, 0.0)
     negative, positive = np.minimum(others.low, 0.0), np.maximum(others.high, 0.0)
@@ -94,13 +94,13 @@ def is_listed(values: Floats, others: Extent) -> Mask:
 
 
 def is_wrapped(values: Floats, others: Extent) -> Mask:
-    """Integers just below 2¹⁶ in a channel of small integers that never went below zero."""
+    """Integers just below 2¹⁶ in a channel of small integers that was never below zero."""
     unsigned = others.is_whole & (others.low >= 0) & (others.count >= _ENOUGH)
     return np.asarray(_looks_wrapped(values) & unsigned & (values >= _WRAPPED_TIMES * others.high))
 
 
 def describe(values: Floats) -> list[str]:
-    """What was found, in words: "12 samples of -9999 taken as missing (sentinel)"."""
+    """A summary such as "12 samples of -9999 taken as missing (sentinel)"."""
     x = np.asarray(values, np.float64)
     wrapped = _looks_wrapped(x) & ~np.isin(x, _LISTED)
     kinds = ((x[~wrapped], "sentinel"), (x[wrapped], "wrapped integer"))

@@ -137,7 +137,7 @@ def test_strength_is_said(table):
 
 
 def test_a_paper_model_refuses_a_suite_it_was_not_trained_for(table):
-    with pytest.raises(ModelError, match="model 'lean' knows bc_uv_1"):
+    with pytest.raises(ModelError, match="model 'lean' was trained for bc_uv_1"):
         run("denoise", "log.csv", "-o", "c.nc", "--suite", "own.toml", "--model", "lean")
 
 

@@ -42,27 +42,27 @@ def play(messages: list[bytes], *, ahead: int, is_live: bool) -> tuple[Gateway, 
 WRONG: dict[str, tuple[list[bytes], str]] = {
     "first 150 s ahead": (
         [message(0, second=150)] + [message(n) for n in range(1, N)],
-        "the clock was set from 2025-10-01T12:02:31Z to 2025-10-01T12:00:01Z; estimates from here on have the new time",
+        "the clock was set from 2025-10-01T12:02:31Z to 2025-10-01T12:00:01Z; later estimates have the new time",
     ),
     "first in 2000": (
         [message(0, time=EARLY.format(0))] + [message(n) for n in range(1, N)],
-        "the clock was set from 2000-01-01T00:00:01Z to 2025-10-01T12:00:01Z; estimates from here on have the new time",
+        "the clock was set from 2000-01-01T00:00:01Z to 2025-10-01T12:00:01Z; later estimates have the new time",
     ),
     "set by GPS after half a minute": (
         [message(n, time=EARLY.format(n)) for n in range(30)] + [message(n) for n in range(30, N)],
-        "the clock was set from 2000-01-01T00:00:30Z to 2025-10-01T12:00:30Z; estimates from here on have the new time",
+        "the clock was set from 2000-01-01T00:00:30Z to 2025-10-01T12:00:30Z; later estimates have the new time",
     ),
     "set back by 30 s": (
         [message(n, second=n if n < 50 else n - 30) for n in range(N)],
-        "the clock was set from 2025-10-01T12:00:50Z to 2025-10-01T12:00:20Z; estimates from here on have the new time",
+        "the clock was set from 2025-10-01T12:00:50Z to 2025-10-01T12:00:20Z; later estimates have the new time",
     ),
     "stuck from the start": (
         [message(n, second=0) for n in range(N)],
-        "the clock stands still at 2025-10-01T12:00:00Z; samples are timed by their sequence numbers until it moves",
+        "the clock has stopped at 2025-10-01T12:00:00Z; samples are timed by sequence number until it runs again",
     ),
     "stuck for 20 s": (
         [message(n, second=50 if 50 < n < 70 else n) for n in range(N)],
-        "the clock stands still at 2025-10-01T12:00:50Z; samples are timed by their sequence numbers until it moves",
+        "the clock has stopped at 2025-10-01T12:00:50Z; samples are timed by sequence number until it runs again",
     ),
     "a wild number": (
         [message(10**6 if n == 50 else n, second=n) for n in range(N)],
@@ -70,11 +70,11 @@ WRONG: dict[str, tuple[list[bytes], str]] = {
     ),
     "numbers that start again": (
         [message(n if n < 50 else n - 50, second=n) for n in range(N)],
-        "seq 0 after 49: the sample is placed by its time|sequence numbers go on with 0 after 49",
+        "seq 0 after 49: the sample is placed by its time|sequence numbers continue with 0 after 49",
     ),
     "a logger that counts from its own start": (
         [message(n + 5000, second=n) for n in range(N)],
-        "seq 5000 after -1: the sample is placed by its time|sequence numbers go on with 5000 after -1",
+        "seq 5000 after -1: the sample is placed by its time|sequence numbers continue with 5000 after -1",
     ),
 }  # fmt: skip
 
@@ -122,7 +122,7 @@ def test_one_stamp_ahead_costs_one_sample(ahead: int, wrong_s: int) -> None:
     messages = [message(n, second=n + wrong_s if n == 40 else n) for n in range(N)]
     box, rows, problems = play(messages, ahead=ahead, is_live=True)
     assert box.health.refused == 1
-    assert "and the next sample did not follow it" in problems[0]
+    assert "and the next sample did not confirm it" in problems[0]
     assert [row["seq"] for row in rows if row["qc"]["co"]] == [40]  # stepped as missing
     assert len(rows) == N
 

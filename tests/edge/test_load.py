@@ -33,7 +33,7 @@ def test_a_checkpoint_runs_live(tmp_path: Path) -> None:
 @pytest.mark.parametrize("load", [live_engine, load_model])
 def test_a_checkpoint_with_another_network_than_its_card_states_is_refused(tmp_path: Path, load: object) -> None:
     folder = checkpoint(tmp_path / "run", WIDE, stated=LEAN)  # a whole, sealed network, but not the one trained here
-    with pytest.raises(ModelError, match=r"run/model\.onnx is damaged or another file"):
+    with pytest.raises(ModelError, match=r"run/model\.onnx is damaged or was replaced"):
         load(folder)  # type: ignore[operator]
 
 

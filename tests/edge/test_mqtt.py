@@ -310,7 +310,7 @@ def _refusal(broker: Broker) -> str:
 def test_where_a_broker_is() -> None:
     assert Broker.parse("10.0.0.1:1999") == Broker("10.0.0.1", 1999)
     assert Broker.parse("kite.example", tls=True).port == 8883
-    with pytest.raises(Pc2daeError, match="write HOST:PORT"):
+    with pytest.raises(Pc2daeError, match="expected HOST:PORT"):
         Broker.parse("localhost:mqtt")
     assert paho.MQTTv5 == Broker("x").client("").protocol
 

@@ -221,7 +221,7 @@ def test_time_that_goes_backwards_is_reported() -> None:
     box.take([message(n) for n in range(10)])
     assert box.take([message(10, second=3)]).acks[0].seq == 10  # taken; it waits for the next: was the clock set?
     answer = box.take([message(11)])
-    assert answer.problems[0].error == "2025-10-01T12:00:03Z: 6 s late: its second has been given out"
+    assert answer.problems[0].error == "2025-10-01T12:00:03Z: 6 s late: the estimates of its second were sent"
     assert box.health.late == box.health.refused == 1
 
 

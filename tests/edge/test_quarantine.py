@@ -17,7 +17,7 @@ from test_outbox import engine, message, out
 
 from pc2dae.edge.gateway import Gateway
 from pc2dae.edge.outbox import Outbox
-from pc2dae.edge.quarantine import Quarantine, beside
+from pc2dae.edge.quarantine import Quarantine, quarantine_path
 from pc2dae.edge.state_file import FullError
 from pc2dae.errors import Pc2daeError
 
@@ -42,7 +42,7 @@ def lines(path: Path) -> list[dict[str, Any]]:
 
 
 def test_whatever_is_refused_is_kept_with_its_reason(gateway: Any, tmp_path: Path) -> None:
-    path = beside(tmp_path / "state.db")
+    path = quarantine_path(tmp_path / "state.db")
     assert path.name == "state.quarantine.jsonl"
     box = gateway(path)
     refused = [
@@ -61,10 +61,10 @@ def test_whatever_is_refused_is_kept_with_its_reason(gateway: Any, tmp_path: Pat
     assert {f["arrived"] for f in found} == {"2025-10-01T12:00:00.000+00:00"}
     reasons = {f["seq"]: f["reason"] for f in found if f["seq"] is not None}
     assert reasons == {
-        8: "2025-10-01T12:00:02Z: 5 s late: its second has been given out",
-        9: "2025-10-01T12:01:39Z: 92 s after the sample before it, and the next sample did not follow it",
+        8: "2025-10-01T12:00:02Z: 5 s late: the estimates of its second were sent",
+        9: "2025-10-01T12:01:39Z: 92 s after the previous sample, and the next sample did not confirm it",
         10: "time: year 1980, the clock was never set",
-        13: "the flight has ended; name the next one",
+        13: "the flight has ended; give the next flight another name",
     }
     health = box.health
     assert (health.refused, health.quarantined, health.quarantine_lost) == (6, 6, 0)
@@ -84,7 +84,7 @@ def test_a_message_that_waits_is_not_lost_to_another_with_its_number(gateway: An
     box = gateway(tmp_path / "q")
     box.take([message(0), message(2), message(2), message(2, second=3)])
     assert [(f["reason"], f["payload"].encode()) for f in lines(tmp_path / "q")] == [
-        ("another message with this seq waits for those before it", message(2, second=3))
+        ("another message with this seq waits for an earlier one", message(2, second=3))
     ]
 
 

@@ -219,7 +219,7 @@ def test_a_late_sample_is_placed_while_its_second_is_open_and_reported_after() -
     assert stream.feed([items[26]])[0].bits[0] == 0  # second 20 has a sample after all
     assert stream.feed([items[20]]) == []
     assert stream.late == 1
-    assert stream.problems[-1].error == "2025-10-01T12:00:20Z: 6 s late: its second has been given out"
+    assert stream.problems[-1].error == "2025-10-01T12:00:20Z: 6 s late: the estimates of its second were sent"
 
 
 @settings(max_examples=10, deadline=None)
@@ -247,7 +247,7 @@ def test_one_wrong_stamp_does_not_end_a_flight_but_an_outage_is_bridged() -> Non
     wrong = items[20].model_copy(update={"time": START + timedelta(hours=0.8)})
     given = stream.feed([*items[:20], wrong, *items[21:40]])
     assert [r.index for r in given] == list(range(34))
-    assert "s after the sample before it, and the next sample did not follow" in stream.problems[0].error
+    assert "s after the previous sample, and the next sample did not confirm" in stream.problems[0].error
     later = [s.model_copy(update={"time": s.time + timedelta(minutes=5)}) for s in items[40:]]
     assert stream.feed(later)[-1].index == 300 + 59 - 6
     far = [s.model_copy(update={"time": s.time + timedelta(days=2), "seq": s.seq + 60}) for s in items[:20]]
@@ -282,8 +282,8 @@ def test_names_nobody_knows_are_reported_once() -> None:
                                   "enviroment": {}}) for n in range(5)]  # fmt: skip
     stream.feed(odd)
     assert [p.error for p in stream.problems] == [
-        "channel 'c0' is unknown; did you mean 'co'?",
-        "'enviroment' is unknown; did you mean 'environment'?",
+        "unknown channel 'c0'; did you mean 'co'?",
+        "unknown key 'enviroment'; did you mean 'environment'?",
     ]
 
 

@@ -173,10 +173,10 @@ def network_for(suite):
 
 def test_a_model_of_another_suite_names_the_difference(flight):
     other = parse_suite(SUITE.model_dump_json().replace('"units":"ppm"', '"units":"ppb"'), where="other")
-    with pytest.raises(ModelError, match="knows 'co2' with units ppb, not ppm"):
+    with pytest.raises(ModelError, match="trained for 'co2' with units ppb, not ppm"):
         pc2dae.denoise(flight, model=network_for(other))
     other = parse_suite(SUITE.model_dump_json().replace('"name":"no"', '"name":"no2"'), where="other")
-    with pytest.raises(ModelError, match="knows family 'gas', but not its 'no'"):
+    with pytest.raises(ModelError, match="trained for family 'gas' without its 'no'"):
         pc2dae.denoise(flight, model=network_for(other))
 
 

@@ -44,7 +44,7 @@ def test_a_flipped_bit_is_refused(saved, name, where):
 def test_a_pickle_in_place_of_the_weights_is_never_opened(saved):
     folder, network = saved
     torch.save(network.state_dict(), folder / "weights.safetensors")
-    with pytest.raises(ModelError, match="damaged or another file"):
+    with pytest.raises(ModelError, match="damaged or was replaced"):
         load_checkpoint(folder)
 
 

@@ -203,5 +203,5 @@ def test_a_tuned_adaptive_network_is_exported_as_it_was_saved(tmp_path):
     with pytest.raises(ModelError, match=r"network 'adaptive'.*; use its model\.onnx"):
         load_checkpoint(tmp_path / "tuned")
     (tmp_path / "tuned" / "model.onnx").write_bytes(data[:-1] + b"0")
-    with pytest.raises(ModelError, match="damaged or another file"):
+    with pytest.raises(ModelError, match="damaged or was replaced"):
         export.export_checkpoint(tmp_path / "tuned", tmp_path / "out.onnx")

@@ -13,16 +13,20 @@ from pc2dae.cli.app import app
 def replay(
     flight: Path = typer.Argument(..., help="A flight (.nc), a plain CSV or a folder of logs."),
     mqtt: str | None = typer.Option(None, metavar="HOST:PORT", help="The broker."),
-    topic: str | None = typer.Option(None, help="Where the samples go."),
+    topic: str | None = typer.Option(None, help="Topic of the samples."),
     stdout: bool = typer.Option(False, "--stdout", help="JSON lines to standard output instead, for `stream --stdin`."),
-    speed: float = typer.Option(1.0, min=0.01, help="Times as fast as it was flown."),
-    name: str | None = typer.Option(None, help="Name of the flight on the line. Default: the file's."),
+    speed: float = typer.Option(1.0, min=0.01, help="Speed relative to the flight."),
+    name: str | None = typer.Option(None, help="Name of the flight in its messages. Default: the file's."),
     suite: str | None = typer.Option(None, help="Suite of a plain CSV: a TOML file or a preset."),
     zone: str | None = typer.Option(None, help='Time zone of stamps that carry none: "UTC", "-05:00".'),
-    user: str | None = typer.Option(None, help="User of the broker."),
-    password: str | None = typer.Option(None, envvar="PC2DAE_MQTT_PASSWORD", help="Better set in the environment."),
-    tls: bool = typer.Option(False, "--tls", help="Encrypt; the broker must be known to the system's authorities."),
-    ca: Path | None = typer.Option(None, help="Encrypt; the broker must be known to this authority (PEM)."),
+    user: str | None = typer.Option(None, help="User name at the broker."),
+    password: str | None = typer.Option(
+        None, envvar="PC2DAE_MQTT_PASSWORD", help="Password at the broker; better set in the environment."
+    ),
+    tls: bool = typer.Option(False, "--tls", help="Encrypt; the broker's certificate must be trusted by the system."),
+    ca: Path | None = typer.Option(
+        None, help="Encrypt; the broker's certificate must be signed by this authority (PEM)."
+    ),
 ) -> None:
     """Publish a flight's samples with their flags, one per second of flight, until the gateway has them all.
 
@@ -37,7 +41,7 @@ def replay(
     from pc2dae.pipeline import open_flight, prepare
 
     if stdout == (mqtt is not None):
-        raise Pc2daeError("name one destination", hint="use --stdout, or --mqtt HOST:PORT --topic TOPIC")
+        raise Pc2daeError("expected either --stdout or --mqtt", hint="use --stdout, or --mqtt HOST:PORT --topic TOPIC")
     ready = prepare(open_flight(flight, suite=suite, zone=zone))
     called = re.sub(r"[^A-Za-z0-9._-]", "-", name or flight.resolve().stem)[:64]
     payload, count = suite_of(ready), ready.sizes["time"]

@@ -11,24 +11,24 @@ import typer
 from pc2dae.cli.app import app
 
 if TYPE_CHECKING:
-    from pc2dae.edge.gateway import Answer, Gateway
+    from pc2dae.edge.gateway import Gateway
+    from pc2dae.edge.intake import Answer
 
 
 @app.command()
 def stream(
     model: str = typer.Option("adaptive-short", help="A shipped network, a trained MODEL or an .onnx file."),
     suite: str | None = typer.Option(
-        None, help="The payload: a TOML file or a preset. Default: black-kite, or what the model was trained for."
+        None,
+        help="The payload: a TOML file or a preset. Default: black-kite, or the suite that the model was trained for.",
     ),
-    exclude: list[str] = typer.Option([], help="Leave this family out; repeat it."),
+    exclude: list[str] = typer.Option([], help="Exclude this family; may be repeated."),
     stdin: bool = typer.Option(False, "--stdin", help="JSON lines from standard input to standard output."),
     mqtt: str | None = typer.Option(None, metavar="HOST:PORT", help="Samples and estimates over an MQTT broker."),
-    topic_in: str | None = typer.Option(
-        None, "--in", metavar="TOPIC", help="Where samples come from (+ and # allowed)."
-    ),
-    topic_out: str | None = typer.Option(None, "--out", metavar="TOPIC", help="Where estimates go."),
+    topic_in: str | None = typer.Option(None, "--in", metavar="TOPIC", help="Topic of the samples (+ and # allowed)."),
+    topic_out: str | None = typer.Option(None, "--out", metavar="TOPIC", help="Topic of the estimates."),
     state: Path = typer.Option(
-        Path("pc2dae-stream.db"), help="With --mqtt: the file that survives a crash or a power cut."
+        Path("pc2dae-stream.db"), help="With --mqtt: the file that keeps the state through a crash or a power cut."
     ),
     quarantine: Path | None = typer.Option(
         None,
@@ -36,15 +36,21 @@ def stream(
         help="Refused messages as JSON lines, at most 100 MB. Default with --mqtt: beside the state.",
     ),
     confirm: bool = typer.Option(
-        False, "--confirm", help="Keep an estimate until the consumer, not only the broker, has it."
+        False, "--confirm", help="Keep an estimate until the consumer, not only the broker, has confirmed it."
     ),
-    limit: int = typer.Option(200_000, min=1, help="Estimates that may wait; then nothing more is taken."),
-    patience: float = typer.Option(30.0, min=0, help="Seconds that later messages wait for a missing one."),
-    user: str | None = typer.Option(None, help="User of the broker."),
-    password: str | None = typer.Option(None, envvar="PC2DAE_MQTT_PASSWORD", help="Better set in the environment."),
-    tls: bool = typer.Option(False, "--tls", help="Encrypt; the broker must be known to the system's authorities."),
-    ca: Path | None = typer.Option(None, help="Encrypt; the broker must be known to this authority (PEM)."),
-    schema: bool = typer.Option(False, "--schema", help="Print the JSON schema of all messages and stop."),
+    limit: int = typer.Option(200_000, min=1, help="Undelivered estimates at which no more samples are taken."),
+    patience: float = typer.Option(
+        30.0, min=0, help="Seconds to wait for a missing message before later ones are used."
+    ),
+    user: str | None = typer.Option(None, help="User name at the broker."),
+    password: str | None = typer.Option(
+        None, envvar="PC2DAE_MQTT_PASSWORD", help="Password at the broker; better set in the environment."
+    ),
+    tls: bool = typer.Option(False, "--tls", help="Encrypt; the broker's certificate must be trusted by the system."),
+    ca: Path | None = typer.Option(
+        None, help="Encrypt; the broker's certificate must be signed by this authority (PEM)."
+    ),
+    schema: bool = typer.Option(False, "--schema", help="Print the JSON schema of all messages and exit."),
 ) -> None:
     """Denoise live: samples in, estimates with uncertainty out, each second once and in order.
 
@@ -55,18 +61,20 @@ def stream(
     from pc2dae.edge.gateway import open_gateway
     from pc2dae.edge.load import live_engine
     from pc2dae.edge.messages import schema as schema_of
-    from pc2dae.edge.quarantine import beside
+    from pc2dae.edge.quarantine import quarantine_path
     from pc2dae.errors import Pc2daeError
 
     if schema:
         typer.echo(json.dumps(schema_of(), indent=1))
         return
     if stdin == (mqtt is not None):
-        raise Pc2daeError("name one source", hint="use --stdin, or --mqtt HOST:PORT --in TOPIC --out TOPIC")
+        raise Pc2daeError(
+            "expected either --stdin or --mqtt", hint="use --stdin, or --mqtt HOST:PORT --in TOPIC --out TOPIC"
+        )
     if mqtt is not None and not (topic_in and topic_out):
         raise Pc2daeError("--mqtt needs both topics", hint="add --in TOPIC --out TOPIC")
     engine, card = live_engine(model, suite=suite, exclude=exclude)
-    refused = quarantine or (None if stdin else beside(state))
+    refused = quarantine or (None if stdin else quarantine_path(state))
     with open_gateway(
         engine,
         None if stdin else state,
@@ -83,34 +91,34 @@ def stream(
         broker = Broker.parse(mqtt, user=user, password=password, tls=tls, ca=ca)
         service = Service(gateway, broker, topic_in=str(topic_in), topic_out=str(topic_out), card=card, confirm=confirm)
         typer.echo(f"{mqtt}: {topic_in} → {topic_out} with {model}, {len(engine.suite.names)} channels, "
-                   f"{engine.latency_s:g} s behind; state in {state}, refused messages in {refused}; Ctrl-C stops, "
-                   "nothing is lost", err=True)  # fmt: skip
+                   f"latency {engine.latency_s:g} s; state in {state}, refused messages in {refused}; Ctrl-C stops "
+                   "without losing anything", err=True)  # fmt: skip
         _until_stopped(service.run)
         typer.echo(gateway.health.model_dump_json(), err=True)
 
 
 def _from_stdin(gateway: Gateway) -> None:
-    """Whatever lines have arrived are taken together; problems go to standard error."""
+    """Take all lines that have arrived together; problems are written to standard error."""
     import os
 
     rest = b""
     try:
         while block := os.read(sys.stdin.fileno(), 1 << 18):
             *lines, rest = (rest + block).split(b"\n")
-            if len(rest) > 1 << 20:  # a line without an end is not kept
+            if len(rest) > 1 << 20:  # an endless line is not kept
                 lines, rest = [*lines, rest], b""
-            _give(gateway, gateway.take(line for line in lines if line.strip()))
+            _write(gateway, gateway.take(line for line in lines if line.strip()))
         if rest.strip():
-            _give(gateway, gateway.take([rest]))
-        _give(gateway, gateway.finish())
-    except BrokenPipeError:  # whoever listened has heard enough
+            _write(gateway, gateway.take([rest]))
+        _write(gateway, gateway.finish())
+    except BrokenPipeError:  # the reader has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     health = gateway.health
     typer.echo(f"{health.samples:,} samples in, {health.estimates:,} estimates out, {health.refused:,} refused, "
-               f"{health.duplicates:,} twice, {health.late:,} late", err=True)  # fmt: skip
+               f"{health.duplicates:,} duplicates, {health.late:,} late", err=True)  # fmt: skip
 
 
-def _give(gateway: Gateway, answer: Answer) -> None:
+def _write(gateway: Gateway, answer: Answer) -> None:
     for problem in answer.problems:
         typer.echo(problem.model_dump_json(), err=True)
     for payload in gateway.drain():
@@ -119,7 +127,7 @@ def _give(gateway: Gateway, answer: Answer) -> None:
 
 
 def _until_stopped(run: object) -> None:
-    """Run until Ctrl-C or SIGTERM, then leave in good order."""
+    """Run until Ctrl-C or SIGTERM, then stop cleanly."""
     import logging
     import signal
     import threading

@@ -149,13 +149,13 @@ def adaptive_of(data: bytes, facts: Facts, *, name: str, profile: str = "flight"
 
 
 def near(seen: Mask, before: int, after: int) -> Mask:
-    """Where any observation lies at most `before` samples earlier or `after` samples later."""
+    """Where there is an observation at most `before` samples earlier or `after` samples later."""
     count = np.cumsum(np.pad(seen, ((0, 0), (before + 1, after))), axis=1)
     return np.asarray(count[:, before + after + 1 :] > count[:, : -before - after - 1])
 
 
 def _known_from_later(sigma: Floats) -> Floats:
-    """Noise levels with the next known one where none is known yet, or the last one, or 1."""
+    """Noise levels, unknown ones replaced by the next known one, or the last one, or 1."""
     filled = np.array(sigma)
     for row in filled:
         known = np.flatnonzero(np.isfinite(row))
@@ -167,9 +167,9 @@ def _known_from_later(sigma: Floats) -> Floats:
 
 
 def _origin(values: Floats, new: Mask, sigma: Floats, bound: Floats) -> Floats:
-    """What values are counted from, taken off in double precision: float32 would lose the noise of a high level.
+    """The origin subtracted from values in double precision: float32 would lose the noise of a high level.
 
-    The bound where that costs nothing: then no digit depends on the stretch, and a stream equals the whole flight.
+    The bound wherever precision allows: then estimates do not depend on the stretch, and streams equal whole flights.
     """
     origin = np.array(bound, dtype=np.float64)
     for row, ok in enumerate(new):

@@ -1,4 +1,4 @@
-"""The line to an MQTT broker: version 5, TLS, user and password, a session that outlives us."""
+"""Connections to an MQTT broker: version 5, TLS, user and password, persistent sessions."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from paho.mqtt.properties import Properties
 
 from pc2dae.errors import Pc2daeError
 
-SESSION_S = 7 * 86400  # the broker keeps what we have not taken for so long
-_RECEIVE = 500  # messages the broker may send before we have put the first of them on disk
+SESSION_S = 7 * 86400  # for which the broker keeps messages while we are disconnected
+_RECEIVE = 500  # messages that the broker may send before the first of them is on disk
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Broker:
-    """Where a broker is and how it knows us."""
+    """Address and credentials of a broker."""
 
     host: str
     port: int = 1883
@@ -42,7 +42,9 @@ class Broker:
             if not host or not 0 < number < 65536:
                 raise ValueError
         except ValueError:
-            raise Pc2daeError(f"'{text}' is no broker", hint="write HOST:PORT, as in localhost:1883") from None
+            raise Pc2daeError(
+                f"invalid broker address '{text}'", hint="expected HOST:PORT, as localhost:1883"
+            ) from None
         return cls(host, number, **more)  # type: ignore[arg-type]
 
     @property
@@ -51,25 +53,25 @@ class Broker:
         return self.host, self.port
 
     def client(self, name: str, *, is_lasting: bool = False, manual_ack: bool = False) -> mqtt.Client:
-        """A client that is not connected yet; `is_lasting`: the broker keeps its session while we are away."""
+        """A client that is not connected yet; `is_lasting`: the broker keeps its session while it is disconnected."""
         client = mqtt.Client(CallbackAPIVersion.VERSION2, client_id=name, protocol=mqtt.MQTTv5, manual_ack=manual_ack)
         client.reconnect_delay_set(1, 10)
         client.max_inflight_messages_set(_RECEIVE)
         if self.user is not None:
             if not (self.tls or self.ca) and self.host not in ("localhost", "127.0.0.1", "::1"):
-                _log.warning("user and password go to %s unencrypted; add --tls or --ca", self.host)
+                _log.warning("user and password are sent to %s unencrypted; add --tls or --ca", self.host)
             client.username_pw_set(self.user, self.password)
         if self.tls or self.ca is not None:
             try:
                 client.tls_set_context(ssl.create_default_context(cafile=self.ca))
             except (OSError, ssl.SSLError) as error:
-                raise Pc2daeError(f"{self.ca} cannot be used as certificate authority: {error}") from None
+                raise Pc2daeError(f"invalid certificate authority {self.ca}: {error}") from None
         client.user_data_set(is_lasting)
         client.on_socket_open = _without_delay
         return client
 
     def connect(self, client: mqtt.Client) -> None:
-        """Begin to connect, and go on trying in the background."""
+        """Connect in the background, and reconnect whenever the connection is lost."""
         properties = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call]
         is_lasting = bool(client.user_data_get())
         if is_lasting:
@@ -79,6 +81,6 @@ class Broker:
         client.loop_start()
 
 
-def _without_delay(_: mqtt.Client, __: object, line: Any) -> None:
-    """Send each packet at once: an acknowledgement held back for the next one (Nagle) costs 40 ms."""
-    line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+def _without_delay(_: mqtt.Client, __: object, connection: Any) -> None:
+    """Send each packet at once: Nagle's algorithm delays acknowledgements by 40 ms."""
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -1,4 +1,4 @@
-"""The card of a model: what it is, what it was made from, and the digests that prove its files are those."""
+"""The card of a model: what it is, what it was made from, and the digests of its files."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ def digest(data: bytes) -> str:
 
 
 def render_card(card: Card) -> bytes:
-    """The card's one and only spelling as JSON, with its own digest in `sha256.card`."""
+    """The canonical JSON of a card, with its own digest in `sha256.card`."""
     signed = card | {"sha256": dict(card.get("sha256", {})) | {"card": ""}}
-    signed["sha256"]["card"] = digest(_spell(signed))
-    return _spell(signed)
+    signed["sha256"]["card"] = digest(_canonical(signed))
+    return _canonical(signed)
 
 
 def parse_card(data: bytes, *, where: str) -> Card:
-    """The card in `data`, or an error if any bit of it is not as it was written."""
+    """The card in `data`, or an error if any bit of it has changed."""
     try:
         card: Card = json.loads(data)
         intact = isinstance(card, dict) and render_card(card) == data
@@ -32,7 +32,7 @@ def parse_card(data: bytes, *, where: str) -> Card:
         intact = False
     if not intact:
         raise ModelError(
-            f"{where} is damaged: its SHA-256 is not the one it states", hint="fetch or train the model again"
+            f"{where} is damaged: its SHA-256 differs from the one it states", hint="fetch or train the model again"
         )
     return card
 
@@ -40,11 +40,11 @@ def parse_card(data: bytes, *, where: str) -> Card:
 def check_digest(data: bytes, expected: str | None, *, where: str) -> None:
     """Refuse `data` whose SHA-256 is not the one its card states."""
     if expected is None:
-        raise ModelError(f"the card does not know {where}", hint="fetch or train the model again")
+        raise ModelError(f"the card states no SHA-256 of {where}", hint="fetch or train the model again")
     if digest(data) != expected:
-        raise ModelError(f"{where} is damaged or another file: its SHA-256 is not the one in the card",
+        raise ModelError(f"{where} is damaged or was replaced: its SHA-256 differs from the one in the card",
                          hint="fetch or train the model again")  # fmt: skip
 
 
-def _spell(card: Card) -> bytes:
+def _canonical(card: Card) -> bytes:
     return (json.dumps(card, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n").encode()

@@ -1,4 +1,4 @@
-"""The quality checks a live stream can make: on one sample, with what came before it."""
+"""The quality checks of a live stream: of one sample, given those before it."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from pc2dae.suite import Suite
 class LiveChecks:
     """Flags of a sample that its sender has not screened: missing, stale, out of range, saturated, below detection.
 
-    Sentinels are judged against the values before them, where `qc.screen` has those of the whole flight: a channel's
-    first sample is one if it is listed, and wrapped integers show after 30 samples. A stuck channel is not flagged: at
-    its first samples it cannot be known.
+    Sentinels are compared with earlier values, not with the whole flight as in `qc.screen`: a channel's first sample is
+    a sentinel if it is listed, and wrapped integers are found after 30 samples. Stuck channels are not flagged, since
+    their first repeats look like any others.
     """
 
     def __init__(self, suite: Suite) -> None:
@@ -29,7 +29,7 @@ class LiveChecks:
 
     def __call__(self, values: Floats, before: Floats) -> Bits:
         """Bits of `values` (channel); `before` holds each channel's last value: a slow sensor's repeat is stale."""
-        self._learn(before, self.ordinary.count == 0)  # samples that their sender screened did not come here
+        self._learn(before, self.ordinary.count == 0)  # samples that were screened by their sender did not pass here
         absent = ~np.isfinite(values) | np.isin(values, self.missing)
         absent |= is_listed(values, self.ordinary) | is_wrapped(values, self.ordinary)
         bits = np.where((values < self.low) | (values > self.high), OUT_OF_RANGE, 0)
@@ -40,7 +40,7 @@ class LiveChecks:
         return np.where(absent, MISSING, bits).astype(np.int32)
 
     def _learn(self, values: Floats, where: Mask) -> None:
-        """Extend what is ordinary by values that are possible."""
+        """Extend the ordinary range by plausible values."""
         possible = np.isfinite(values) & (values >= self.low) & (values <= self.high)
         self.ordinary = self.ordinary.extended(values, where & possible)
 

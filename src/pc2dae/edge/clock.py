@@ -1,12 +1,12 @@
-"""Which second of a flight's grid a sample belongs to, where its clock may be wrong.
+"""Which second of a flight's grid a sample belongs to, even if the logger's clock is wrong.
 
-Stamps decide as long as they are consistent with each other and with the sequence numbers; when the samples arrive does
-not matter, so that a replay and a pipe give what the flight gave. Three things are not consistent:
+Time stamps decide as long as they are consistent with each other and with the sequence numbers; the time of arrival
+does not matter, so a replay gives the same result as the flight. There are three inconsistencies:
 
-* A stamp far from the one before it. The sample waits for the next ones: where they return to the old clock it was
-  wrong; where they follow it, it is a gap, or (backwards, or more than an hour ahead) the clock was set.
-* A stamp that repeats although the numbers go on. Several samples in one second do that too: a clock stands still where
-  the samples arrive slowly, where very many share the stamp, or where the next stamp makes up for them.
+* A stamp far from the previous one. The sample is suspect until the next ones arrive: if they return to the old clock,
+  its stamp was wrong; if they follow it, there was a gap, or (backwards, or more than an hour ahead) the clock was set.
+* A stamp that repeats while the numbers increase. Either several samples share a second, or the clock has stopped: if
+  the samples arrive slowly, if very many share the stamp, or if the next stamp makes up for them.
 * A number that does not follow: then the stamp alone decides.
 """
 
@@ -23,19 +23,19 @@ import numpy as np
 
 from pc2dae.edge.messages import Sample, parse_sample, stamp
 
-NUMBERS = 1024  # a larger step of the sequence number explains no gap
-NEAR_S = 10.0  # a step that needs no confirmation, unless the look-ahead is shorter: nothing is given out meanwhile
+NUMBERS = 1024  # a larger step of the sequence number does not explain a gap
+NEAR_S = 10.0  # a step that needs no confirmation, unless the look-ahead is shorter: no estimate is due meanwhile
 JUMP_S = 60.0  # between two samples that confirm each other
-LONGEST_GAP_S = 3600.0  # a longer one is a clock that was set
-_AGREE = 3  # samples in a row that outvote the clock
-_REPEATS = 3  # of one stamp, at least, before a clock can stand still …
-_MANY = 60  # … and so many that it does, however they arrive
-_STEPS = 30  # recent steps that tell a logger's pace
+LONGEST_GAP_S = 3600.0  # a longer one means that the clock was set
+_AGREE = 3  # consecutive samples that overrule the clock
+_REPEATS = 3  # of one stamp, at least, before a clock counts as stopped …
+_MANY = 60  # … and how many suffice, however they arrive
+_STEPS = 30  # recent steps that determine a logger's pace
 
 
 @dataclass(frozen=True)
 class Placement:
-    """What becomes of a sample: its second, or the reason why it has none."""
+    """The second of a sample, or the reason why it has none."""
 
     sample: Sample
     slot: int = 0
@@ -44,7 +44,7 @@ class Placement:
 
 @dataclass(frozen=True)
 class Waiting:
-    """A sample that waits for the next one, and when it arrived."""
+    """A sample that cannot be placed before the next one, and when it arrived."""
 
     sample: Sample
     arrived: float | None
@@ -56,14 +56,14 @@ class StreamClock:
     def __init__(self, rate_hz: float, look_ahead: int) -> None:
         self.rate_hz = rate_hz
         self.near = max(1, min(look_ahead, round(NEAR_S * rate_hz)))
-        self.anchors: list[tuple[int, int]] = []  # column and its time, microseconds; the last one holds from there on
+        self.anchors: list[tuple[int, int]] = []  # column and its time, microseconds; each valid until the next
         self.newest = -1  # column of the newest sample …
         self.seq = -1  # … its number …
         self.stamp = 0  # … and its stamp
-        self.agreed = 0  # samples that fitted the clock since it was set
+        self.agreed = 0  # samples consistent with the clock since it was set
         self.steps: deque[int] = deque(maxlen=_STEPS)
-        self.shared = 1  # most samples that had one stamp while the clock went on
-        self.at = 0.0  # column while the clock stands still
+        self.shared = 1  # most samples that had one stamp while the clock ran
+        self.at = 0.0  # column while the clock is stopped
         self.is_still = False
         self.is_reported = False
         self.repeats: list[Waiting] = []
@@ -73,13 +73,13 @@ class StreamClock:
     # ── samples ──
 
     def take(self, sample: Sample, arrived: float | None) -> Iterator[Placement]:
-        """The samples whose place is known now, this one or those that waited for it, in their order."""
+        """The samples that can be placed now, this one or those that waited for it, in order."""
         if not self.anchors:
             self.anchors.append((self.newest + 1, sample.microseconds))
         elif self._is_repeat(sample):
             yield from self._dismiss(self.newest)
             self.repeats.append(Waiting(sample, arrived))
-            if self._stands_still():
+            if self._has_stopped():
                 yield from self._spread()
             return
         yield from self._settle_repeats(sample)
@@ -92,7 +92,7 @@ class StreamClock:
         if self.suspects and not is_next and self._confirms(sample, self.suspects[-1].sample):
             self.suspects.append(Waiting(sample, arrived))
             if len(self.suspects) >= min(_AGREE, self.agreed + 1):
-                yield from self._outvoted()
+                yield from self._overruled()
             return
         yield from self._dismiss(slot)
         if self._follows(slot - self.newest, sample.seq - self.seq - 1, self._reach):
@@ -101,32 +101,32 @@ class StreamClock:
             self.suspects.append(Waiting(sample, arrived))
 
     def flush(self) -> Iterator[Placement]:
-        """The samples that still wait, when nothing follows."""
+        """The samples that still wait, at the end of the flight."""
         if len(self.repeats) >= _REPEATS and len(self.repeats) >= 2 * self.shared:
             yield from self._spread()
         else:
             yield from self._merge()
         if len(self.suspects) > 1:
-            yield from self._outvoted()
+            yield from self._overruled()
         yield from self._dismiss(None)
 
     def slot(self, sample: Sample) -> int:
-        """The column that a sample's stamp names."""
+        """The column of a sample's time stamp."""
         column, origin = self.anchors[-1]
         return column + int(np.floor((sample.microseconds - origin) * self.rate_hz / 1e6 + 0.5))
 
     def time(self, column: int) -> int:
-        """The time of a column, microseconds since 1970, by the clock that was valid there."""
+        """The time of a column, microseconds since 1970, by the clock valid there."""
         first, origin = next((a for a in reversed(self.anchors) if a[0] <= column), self.anchors[0])
         return origin + round((column - first) * 1e6 / self.rate_hz)
 
     def forget(self, column: int) -> None:
-        """Columns before this one are not asked for any more."""
+        """Drop what is needed only for columns before this one."""
         while len(self.anchors) > 1 and self.anchors[1][0] <= column:
             del self.anchors[0]
 
     def set_to(self, column: int, time: int, seq: int) -> None:
-        """Go on after a sample of which only this is known."""
+        """Continue after a sample of which only this is known."""
         self.anchors = [(column, time)]
         self.newest, self.stamp, self.seq, self.agreed = column, time, seq, 1
 
@@ -134,21 +134,21 @@ class StreamClock:
 
     @property
     def _reach(self) -> float:
-        """Columns ahead that a sample may be: the look-ahead, or half more than a slow logger's usual step."""
+        """How many columns ahead a sample may be: the look-ahead, or 1.5 times a slow logger's usual step."""
         return max(self.near, 1.5 * median(self.steps or [1]))
 
     def _follows(self, step: int, missing: int, reach: float) -> bool:
-        """Whether a step from one sample to the next is an ordinary one; numbers that never came explain a gap."""
+        """Whether a step from one sample to the next is plausible; missing numbers explain a gap."""
         explained = missing * max(1.0, median(self.steps or [1])) if 0 < missing <= NUMBERS else 0.0
         return -self.near <= step <= reach + explained
 
     def _confirms(self, sample: Sample, suspect: Sample) -> bool:
-        """Whether a sample follows one that was off the clock."""
+        """Whether a sample is consistent with a suspect one."""
         step = self.slot(sample) - self.slot(suspect)
         return self._follows(step, sample.seq - suspect.seq - 1, JUMP_S * self.rate_hz)
 
     def _is_disorder(self, sample: Sample, step: int) -> bool:
-        """Whether a sample came after later ones, as far back as its number says."""
+        """Whether a sample arrived after later ones, as its number says."""
         behind = self.seq - sample.seq
         return behind >= 0 >= step >= -JUMP_S * self.rate_hz - behind * 1.5 * max(1.0, fmean(self.steps or [1]))
 
@@ -161,41 +161,41 @@ class StreamClock:
         self.agreed += 1
         return Placement(sample, slot)
 
-    # ── stamps far from the clock ──
+    # ── suspect samples: stamps far from the clock ──
 
-    def _outvoted(self) -> Iterator[Placement]:
-        """Samples in a row agree with each other: a gap that is bridged, or a clock that was set."""
+    def _overruled(self) -> Iterator[Placement]:
+        """Consecutive suspects agree with each other: there was a gap, or the clock was set."""
         waiting, self.suspects = self.suspects, []
         first = waiting[0].sample
         if not 0 < self.slot(first) - self.newest <= LONGEST_GAP_S * self.rate_hz:
             expected = self.time(self.newest + 1)
             self.notes.append((first, f"the clock was set from {stamp(expected)} to {stamp(first.microseconds)}; "
-                               "estimates from here on have the new time"))  # fmt: skip
+                               "later estimates have the new time"))  # fmt: skip
             self.anchors.append((self.newest + 1, first.microseconds))
             self.agreed = 0
         for each in waiting:
             yield self._accept(each.sample, self.slot(each.sample))
 
     def _dismiss(self, following: int | None) -> Iterator[Placement]:
-        """Single samples off the clock, when the next one has column `following` or there is none."""
+        """Suspects that the next sample (column `following`, None at the end) does not confirm."""
         waiting, self.suspects = self.suspects, []
         for each in waiting:
             slot = self.slot(each.sample)
             ahead = (slot - self.newest) / self.rate_hz
-            if ahead <= 0:  # it may be a late one
+            if ahead <= 0:  # possibly a late sample
                 yield Placement(each.sample, slot)
             elif ahead <= JUMP_S and (following is None or following >= slot):
                 yield self._accept(each.sample, slot)
             else:
-                why = "nothing followed it" if following is None else "the next sample did not follow it"
-                yield Placement(each.sample, slot, f"{ahead:,.0f} s after the sample before it, and {why}")
+                why = "no sample followed" if following is None else "the next sample did not confirm it"
+                yield Placement(each.sample, slot, f"{ahead:,.0f} s after the previous sample, and {why}")
 
     # ── stamps that repeat ──
 
     def _is_repeat(self, sample: Sample) -> bool:
         return sample.microseconds == self.stamp and sample.seq > self.seq and (self.is_still or not self.suspects)
 
-    def _stands_still(self) -> bool:
+    def _has_stopped(self) -> bool:
         if self.is_still or len(self.repeats) >= max(_MANY, 2 * self.shared):
             return True
         times = [each.arrived for each in self.repeats if each.arrived is not None]
@@ -204,7 +204,7 @@ class StreamClock:
         return median(b - a for a, b in pairwise(times)) >= 0.5 / self.rate_hz
 
     def _settle_repeats(self, sample: Sample) -> Iterator[Placement]:
-        """Another stamp: did the clock stand still, or were there several samples in a second?"""
+        """A new stamp decides whether the clock had stopped or several samples shared a second."""
         step = self.slot(sample) - self.newest
         count = len(self.repeats) + 1
         if count > max(_REPEATS, 2 * self.shared) and not 0 <= 2 * step < count:
@@ -220,10 +220,10 @@ class StreamClock:
             yield self._accept(each.sample, self.slot(each.sample))
 
     def _spread(self) -> Iterator[Placement]:
-        """A column for each sample, at the pace that the logger had."""
+        """A column for each sample, at the previous pace of the logger."""
         if not self.is_reported:
-            self.notes.append((self.repeats[0].sample, f"the clock stands still at {stamp(self.stamp)}; samples are "
-                               "timed by their sequence numbers until it moves"))  # fmt: skip
+            self.notes.append((self.repeats[0].sample, f"the clock has stopped at {stamp(self.stamp)}; samples "
+                               "are timed by sequence number until it runs again"))  # fmt: skip
             self.is_reported = True
         if not self.is_still:
             self.at, self.is_still = float(self.newest), True
@@ -243,7 +243,7 @@ class StreamClock:
         return kept | waiting | {"steps": list(self.steps), "anchors": self.anchors}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on where `state` was taken."""
+        """Continue from `state`."""
         for name in _KEPT:
             setattr(self, name, state[name])
         self.anchors = [(int(column), int(time)) for column, time in state["anchors"]]

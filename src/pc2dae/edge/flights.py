@@ -76,7 +76,7 @@ class Flights:
         return [name for name, f in self.open.items() if f.waits_from is not None and now - f.waits_from > patience_s]
 
     def _restored(self, stored: Stored) -> tuple[StreamingDenoiser, FlightProgress]:
-        """Stream and progress of a flight; if records are damaged, as far as the others tell."""
+        """Stream and progress of a flight; if records are damaged, from the others."""
         stream, progress = StreamingDenoiser(self.engine), stored.progress
         since = [(parse_sample(payload), arrived) for payload, arrived in stored.since]
         if stored.snapshot is not None:
@@ -97,7 +97,7 @@ class Flights:
 
 
 def _rebuilt(stream: StreamingDenoiser) -> FlightProgress:
-    """Progress as far as a stream tells it."""
+    """Progress, from the stream alone."""
     stop, newest = stream.grid
     numbers, times = [seq for seq, _ in stream.recent], [time for _, time in stream.recent]
     return FlightProgress(seq=max(numbers, default=-1), given=stream.given, stop=stop, newest=newest,

@@ -1,11 +1,11 @@
-"""Gaps that hide a plume: what another channel saw meanwhile, where the two are known to go together.
+"""Filling gaps that hide a plume from another channel, where the two are correlated.
 
-A tape that advances or a logger that drops out for seconds leaves averages of the samples beside the gap, and a plume
+After a tape advance or a drop-out of the logger, the estimate is an average of the samples beside the gap, and a plume
 within it is lost. In a gap of L samples from a to b the estimate y_i is replaced by
     ŷ_i = line_i + r (y_j − line_j),   line: straight between the samples beside the gap,
-with r from bends of the same length elsewhere, d(t) = y(t) − ½ (y(t − h) + y(t + h)), h = (L + 1)/2, near ones first:
-    r = ⟨d_i d_j⟩ / v_j,   ρ² = ⟨d_i d_j⟩² / (⟨d_i²⟩ v_j),   v_j = ⟨d_j²⟩ + 3/2 sd_j²: a noisy channel lends little.
-The bends also tell how far the borrowed shape is off: sd² = sd²(beside) + r² sd_j² + (1/ρ² − 1) (ŷ_i − line_i)².
+with r from bends of the same length elsewhere, d(t) = y(t) − ½ (y(t − h) + y(t + h)), h = (L + 1)/2, by distance:
+    r = ⟨d_i d_j⟩ / v_j,   ρ² = ⟨d_i d_j⟩² / (⟨d_i²⟩ v_j),   v_j = ⟨d_j²⟩ + 3/2 sd_j²: a noisy channel counts little.
+The bends also give the error of the transferred shape: sd² = sd²(beside) + r² sd_j² + (1/ρ² − 1) (ŷ_i − line_i)².
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ import numpy as np
 
 from pc2dae.arrays import Floats, Mask
 
-_LEAST = 4  # samples: a shorter gap hides nothing that its neighbours do not tell
-_FAR = 600  # samples on either side in which bends are looked at …
-_NEAR = 300.0  # … and the distance at which one counts e times less
-_BENDS = 10  # of the gap's length, at least, to know how two channels go together
-_ALIKE = 0.5  # ρ²: half of what one does the other does too
-_MISFIT = 0.1  # relative error of a borrowed shape at best: two plumes are never alike
+_LEAST = 4  # samples: a shorter gap hides nothing that its neighbours do not show
+_FAR = 600  # samples on either side whose bends are used …
+_NEAR = 300.0  # … and the distance at which their weight is 1/e
+_BENDS = 10  # least number of bends of the gap's length to correlate two channels
+_ALIKE = 0.5  # least ρ²
+_MISFIT = 0.1  # least relative error of a transferred shape: no two plumes are alike
 _SEEN = 0.8  # share of the gap in which the other channel was observed
-_CLEAR = 3.0  # sd that something must have passed by for the gap to be bridged
+_CLEAR = 3.0  # sd that the change in the gap must exceed for it to be filled
 
 
 def bridged(estimate: Floats, sd: Floats, seen: Mask) -> tuple[Floats, Floats]:
-    """Estimate and its uncertainty, (channel, time) each, with what passed in gaps taken from other channels."""
+    """Estimate and uncertainty, (channel, time) each, with gaps filled from other channels."""
     value, spread = estimate.copy(), sd.copy()
     for row, observed in enumerate(seen):
         for a, b in _gaps(observed):
@@ -45,7 +45,7 @@ def bridged(estimate: Floats, sd: Floats, seen: Mask) -> tuple[Floats, Floats]:
 
 
 def _gaps(observed: Mask) -> list[tuple[int, int]]:
-    """First sample and the one after the last of each gap, longer than the channel's own rhythm leaves them."""
+    """First sample and one past the last of each gap that is longer than the channel's usual interval."""
     at = np.flatnonzero(observed)
     steps = np.diff(at)
     if steps.max(initial=0) <= _LEAST:
@@ -55,13 +55,13 @@ def _gaps(observed: Mask) -> list[tuple[int, int]]:
 
 
 def _line(y: Floats, a: int, b: int) -> Floats:
-    """Straight from the sample before a to sample b, at a … b − 1."""
+    """A straight line from the sample before a to sample b, at a … b − 1."""
     share = np.arange(1, b - a + 1) / (b - a + 1)
     return np.asarray(y[a - 1] + share * (y[b] - y[a - 1]))
 
 
 def _partner(estimate: Floats, sd: Floats, seen: Mask, row: int, a: int, b: int) -> tuple[int, float, float] | None:
-    """The channel whose bends go best with those of `row`: itself, slope r and 1/ρ² − 1; None where none does."""
+    """The channel whose bends correlate best with those of `row`: its row, slope r and 1/ρ² − 1; None if none does."""
     h, first = (b - a + 1) // 2, max(a - _FAR, 0)
     y = estimate[:, first : b + _FAR]
     middle = np.arange(first + h, first + y.shape[1] - h)

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from pc2dae.edge.engine import Engine
 from pc2dae.edge.flights import Flights, OpenFlight
-from pc2dae.edge.intake import Answer, Intake, Tick
-from pc2dae.edge.messages import Ack, Health, Problem, Sample
+from pc2dae.edge.intake import Answer, MessageIntake, Tick
+from pc2dae.edge.messages import Ack, Health, MessageProblem, Sample
 from pc2dae.edge.outbox import Letter, Outbox
-from pc2dae.edge.quarantine import Quarantine, Refused
+from pc2dae.edge.quarantine import Quarantine, RefusedMessage
 from pc2dae.edge.ready import Ready
 from pc2dae.edge.state_file import FullError
 
@@ -43,7 +43,7 @@ class Gateway:
         self.engine, self.outbox, self.quarantine = engine, outbox, quarantine
         self.limit, self.clock, self.now = limit, clock, now
         self.flights = Flights(engine, outbox, clock)
-        self.intake = Intake(self.flights, outbox, patience_s=patience_s, clock=clock)
+        self.intake = MessageIntake(self.flights, outbox, patience_s=patience_s, clock=clock)
         self.health = Health(quarantine=None if quarantine is None else str(quarantine.path.resolve()))
         self._count()
 
@@ -68,7 +68,7 @@ class Gateway:
             if not isinstance(error, FullError):
                 raise
             self.health.is_full = True
-            return Answer(problems=[Problem(error=f"nothing is taken: {error}")], is_taken=False)
+            return Answer(problems=[MessageProblem(error=f"nothing is taken: {error}")], is_taken=False)
         self.health.is_full = False
         self._count(tick)
         self.flights.shrink()
@@ -204,6 +204,6 @@ def _collect(tick: Tick, flight: OpenFlight, late: int) -> None:
     stream = flight.stream
     tick.counts["late"] += stream.late - late
     tick.counts["refused"] += len(stream.refused)
-    tick.answer.refused += [Refused(why, s.original, flight.topic, s.flight, s.seq) for s, why in stream.refused]
+    tick.answer.refused += [RefusedMessage(why, s.original, flight.topic, s.flight, s.seq) for s, why in stream.refused]
     tick.answer.problems += stream.problems
     stream.refused, stream.problems = [], []

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 from pc2dae.edge.clock import NUMBERS
 from pc2dae.edge.flights import Flights, OpenFlight
-from pc2dae.edge.messages import Ack, BadMessage, Problem, Sample, parse_sample
+from pc2dae.edge.messages import Ack, BadMessage, MessageProblem, Sample, parse_sample
 from pc2dae.edge.outbox import FlightProgress, Outbox
-from pc2dae.edge.quarantine import Refused
+from pc2dae.edge.quarantine import RefusedMessage
 
 HELD = 4096  # messages of a flight that may wait for an earlier one
 SKIPPED = NUMBERS  # skipped messages that are still accepted; a number further ahead must be confirmed by the next
@@ -22,9 +22,9 @@ class Answer:
     """What a tick reports to the senders."""
 
     acks: list[Ack] = field(default_factory=list)
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[MessageProblem] = field(default_factory=list)
     is_taken: bool = True  # False: outbox or disk is full, nothing was taken, send it again
-    refused: list[Refused] = field(default_factory=list)
+    refused: list[RefusedMessage] = field(default_factory=list)
 
 
 @dataclass
@@ -36,14 +36,14 @@ class Tick:
     samples: dict[str, list[Sample]] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
 
-    def refuse(self, refused: Refused) -> None:
+    def refuse(self, refused: RefusedMessage) -> None:
         """Report a message that cannot be used."""
         self.counts["refused"] += 1
         self.answer.refused.append(refused)
-        self.answer.problems.append(Problem(flight=refused.flight, seq=refused.seq, error=refused.reason))
+        self.answer.problems.append(MessageProblem(flight=refused.flight, seq=refused.seq, error=refused.reason))
 
 
-class Intake:
+class MessageIntake:
     """Decides what becomes of each message: used, held for an earlier one, counted as duplicate, or refused."""
 
     def __init__(self, flights: Flights, outbox: Outbox, *, patience_s: float, clock: Callable[[], float]) -> None:
@@ -56,7 +56,7 @@ class Intake:
             sample = parse_sample(payload)
             name, seq = sample.flight, sample.seq
         except BadMessage as bad:
-            tick.refuse(Refused(str(bad), payload, topic, bad.flight, bad.seq))
+            tick.refuse(RefusedMessage(str(bad), payload, topic, bad.flight, bad.seq))
             if bad.flight is None or bad.seq is None:
                 return
             name, seq = bad.flight, bad.seq
@@ -68,7 +68,9 @@ class Intake:
         if sample is not None and flight.is_known(sample, is_odd=is_odd):
             tick.counts["duplicates"] += 1
         elif progress.is_ended:
-            tick.refuse(Refused("the flight has ended; give the next flight another name", payload, topic, name, seq))
+            tick.refuse(
+                RefusedMessage("the flight has ended; give the next flight another name", payload, topic, name, seq)
+            )
         elif is_odd and sample is not None:
             self._use_odd(tick, flight, sample)
         elif seq > progress.seq + 1 and self.patience_s > 0:
@@ -95,7 +97,7 @@ class Intake:
             self._skip_to_held(tick, flight)
         if not self.outbox.hold(flight.name, seq, payload):
             reason = "another message with this seq waits for an earlier one"
-            tick.refuse(Refused(reason, payload, flight.topic, flight.flight, seq))
+            tick.refuse(RefusedMessage(reason, payload, flight.topic, flight.flight, seq))
         flight.waits_from = self.clock() if flight.waits_from is None else flight.waits_from
 
     def _use_odd(self, tick: Tick, flight: OpenFlight, sample: Sample) -> None:
@@ -112,7 +114,7 @@ class Intake:
             missing = range(max(progress.seq + 1, first - SKIPPED) if first > progress.seq else first + 1, seq)
             progress.skipped = [n for n in missing if n != first]
             progress.seq, progress.odd = seq, None
-        tick.answer.problems.append(Problem(flight=sample.flight, seq=seq, error=note))
+        tick.answer.problems.append(MessageProblem(flight=sample.flight, seq=seq, error=note))
         self._write(tick, flight, sample)
 
     def _use(self, tick: Tick, flight: OpenFlight, sample: Sample | None, seq: int) -> None:

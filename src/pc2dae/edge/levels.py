@@ -1,7 +1,7 @@
-"""What a network knows of each channel beside its samples: noise level, zero, and which channels share their noise.
+"""What a network needs to know about each channel: noise level, zero, and which channels share their noise.
 
-Offline from the whole flight; live from the last 300 samples, without looking ahead. Both are a survey of one stretch
-of record; live it is repeated every ten samples, and at every sample of the first half minute.
+Offline from the whole flight; live from the last 300 samples, without looking ahead. Both are a survey of a stretch of
+the record; live it is repeated every ten samples, and at every sample of the first half minute.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from numpy.lib.stride_tricks import sliding_window_view
 from pc2dae.arrays import Floats, Mask
 from pc2dae.noise import is_held, level_doubt, noise_level, quantile, shared_noise
 
-WINDOW = 300  # samples that a live stream looks back on
+WINDOW = 300  # samples that a live stream surveys
 STEP = 10  # samples between two surveys of a live stream …
-WARMUP = 30  # … but for the first ones; in these the suite's noise level holds, if it has one
+WARMUP = 30  # … except the first ones, where the suite's noise level is used, if it has one
 _MINUTE = 60  # samples
-_FAR = 500.0  # σ above the bound: as far as the training scenes go
-_DEEP = ((5, 3.0), (15, 1.5))  # medians of so many samples so many σ below the bound are not noise
+_FAR = 500.0  # σ above the bound: the range of the training scenes
+_DEEP = ((5, 3.0), (15, 1.5))  # samples and σ: medians of so many samples so far below the bound are not noise
 
 
 @dataclass(frozen=True)
 class Levels:
-    """Facts about channels: (channel,) for one stretch, or (channel, time)."""
+    """Properties of channels: (channel,) for one stretch, or (channel, time)."""
 
     sigma: Floats  # noise level; NaN where nothing has been measured
     lag1: Floats  # its autocorrelation at one sample
     doubt: Floats  # factor on the stated uncertainty: a level from few samples may be too low
-    zero: Floats  # no true value lies below: the bound, or clean air where that is lower
-    group: Floats  # channels of one number share their noise
-    held: Floats  # 1: a slow sensor repeated by its logger, whose exact repeats are no new samples
+    zero: Floats  # no true value is below: the bound, or clean air if that is lower
+    group: Floats  # channels of the same number share their noise
+    held: Floats  # 1: a slow sensor whose logger repeats values; exact repeats are not new samples
 
     @classmethod
     def filled(cls, shape: tuple[int, ...]) -> Levels:
@@ -45,7 +45,7 @@ class Levels:
         return cls(*(np.broadcast_to(1.0, shape) for _ in fields(cls)))
 
     def each(self, change: Callable[[Floats], Floats]) -> Levels:
-        """The same facts, each array changed."""
+        """The same properties, each array changed."""
         return Levels(*(change(getattr(self, field.name)) for field in fields(self)))
 
 
@@ -59,7 +59,7 @@ def of_flight(values: Floats, seen: Mask, bound: Floats) -> tuple[Levels, Mask]:
 
 
 def trailing(values: Floats, seen: Mask, bound: Floats, prior: Floats) -> tuple[Levels, Mask]:
-    """Levels (channel, time) as a stream knows them, and which of its samples are new measurements."""
+    """Levels (channel, time) as in a stream, and which of its samples are new measurements."""
     levels = Levels.filled(values.shape)
     for t in range(values.shape[1]):
         if is_due(t):
@@ -76,7 +76,7 @@ def is_due(number: int) -> bool:
 
 
 def before(values: Floats, seen: Mask, bound: Floats, prior: Floats, *, number: int) -> Levels:
-    """What holds from sample `number` on, from the samples before it (the last 300 are enough)."""
+    """Levels from sample `number` on, given the samples before it (the last 300 suffice)."""
     found = survey(values, seen, bound)
     assumed = np.isfinite(prior) & (np.isnan(found.sigma) | (number < WARMUP))
     return Levels(
@@ -90,7 +90,7 @@ def before(values: Floats, seen: Mask, bound: Floats, prior: Floats, *, number: 
 
 
 def put(levels: Levels, at: int, now: Levels, recent: Floats, seen: Mask, bound: Floats) -> None:
-    """Write what holds `now` at sample `at`; an unknown noise level is taken from the size of what was measured."""
+    """Write the levels `now` at sample `at`; an unknown noise level is replaced by the size of the measured values."""
     for field in fields(Levels):
         getattr(levels, field.name)[:, at] = getattr(now, field.name)
     for row in np.flatnonzero(np.isnan(now.sigma)):
@@ -98,7 +98,7 @@ def put(levels: Levels, at: int, now: Levels, recent: Floats, seen: Mask, bound:
 
 
 def survey(values: Floats, seen: Mask, bound: Floats) -> Levels:
-    """Levels (channel,) of one stretch; σ is NaN where it cannot be told."""
+    """Levels (channel,) of one stretch; σ is NaN where it cannot be determined."""
     held = np.array([is_held(x[ok]) for x, ok in zip(values, seen, strict=True)])
     new = fresh(values, seen, held[:, None])
     noise = noise_level(values, new)
@@ -106,7 +106,7 @@ def survey(values: Floats, seen: Mask, bound: Floats) -> Levels:
     for row in np.flatnonzero(~(np.isfinite(sigma) & (sigma > 0))):
         x = values[row, new[row]]
         sigma[row] = np.sqrt(np.mean(np.diff(x) ** 2) / 2) if len(x) > 1 else 0.0
-    sigma[~(sigma > 0)] = np.nan  # one sample, or one value: it says nothing
+    sigma[~(sigma > 0)] = np.nan  # one sample, or one value: not known
     return Levels(
         sigma,
         np.nan_to_num(noise.lag1),
@@ -125,23 +125,23 @@ def fresh(values: Floats, seen: Mask, held: Floats) -> Mask:
 
 
 def _size(x: Floats, seen: Mask, bound: float) -> float:
-    """A level for a channel whose noise does not show: as large as what it measured, NaN where it measured nothing.
+    """A level for a channel whose noise cannot be determined: the size of its values, NaN without any.
 
-    One unit where it measured its bound alone: a level of zero would make a signal of rounding.
+    One unit if all are at the bound: a level of zero would turn rounding into signal.
     """
     above = np.abs(x[seen] - bound)
     return (float(np.median(above)) or 1.0) if len(above) else np.nan
 
 
 def _zero(values: Floats, seen: Mask, sigma: Floats, bound: Floats) -> Floats:
-    """What each channel is counted from: its bound, or its clean air where that lies more than 1 σ below it.
+    """The zero of each channel: its bound, or its clean air if that is more than 1 σ below it.
 
-    The network has learned that no true value lies below the bound. A sensor with a negative zero would have its clean
-    air pulled up, and its plumes cut: it is given its own zero, and the bound holds for the bounded estimate alone.
-    The same for one that was below it for some seconds only, as a cell that settles after power-on: counted from the
-    bound, these would be distrusted, and averages of far away samples stand in their place.
-    A channel that never comes within 500 σ of its bound is counted from there: farther away the network learned no
-    difference.
+    The network has learned that no true value is below the bound. For a sensor with a negative zero it would raise the
+    clean air and clip the plumes: such a sensor gets its own zero, and the bound applies to the bounded estimate alone.
+    The same if it was below for some seconds only, as a cell that settles after power-on: relative to the bound, these
+    samples would be taken as outliers and replaced by averages of distant ones.
+    A channel that is always more than 500 σ above its bound gets a zero 500 σ below its values: the network was not
+    trained beyond.
     """
     level = np.array(bound, dtype=np.float64)
     for row, ok in enumerate(seen):

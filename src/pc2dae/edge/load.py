@@ -6,7 +6,6 @@ import logging
 from collections.abc import Sequence
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import Literal, get_args
 
 from pc2dae.edge import adaptive
 from pc2dae.edge.adaptive import AdaptiveDenoiser, adaptive_of
@@ -16,10 +15,9 @@ from pc2dae.edge.onnx_check import card_of, read_limited, read_onnx
 from pc2dae.edge.runtime import WindowedDenoiser, denoiser_of
 from pc2dae.errors import ModelError, nearest
 from pc2dae.suite import Suite, load_suite, presets
+from pc2dae.weights import SHIPPED
 
 DEFAULT_SUITE = "black-kite"
-ShippedName = Literal["adaptive", "adaptive-short", "adaptive-causal", "lean", "wide"]
-SHIPPED: tuple[str, ...] = get_args(ShippedName)
 _log = logging.getLogger(__name__)
 
 

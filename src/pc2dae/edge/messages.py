@@ -1,4 +1,4 @@
-"""What goes in and out of a live stream, as JSON; the models are the published schema (`pc2dae stream --schema`)."""
+"""The JSON messages of a live stream; these models are the published schema (`pc2dae stream --schema`)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pydantic.json_schema import SkipJsonSchema
 LARGEST = 65_536  # bytes of one message
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
-_YEARS = range(2000, 2200)  # outside of them a clock was never set (GPS receivers wake up in 1980)
+_YEARS = range(2000, 2200)  # in others a clock was never set (GPS receivers start in 1980)
 
 FlightName = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,64}$", description="one record of one payload")]
 Seq = Annotated[int, Field(ge=0, le=2**53, strict=True)]
@@ -21,7 +21,7 @@ Bits = Annotated[int, Field(ge=0, lt=2**31, strict=True)]
 
 
 class Sample(BaseModel):
-    """One second as a logger has it: concentrations in the suite's units, null or absent where nothing was measured."""
+    """One second of a logger: concentrations in the suite's units, null or absent where nothing was measured."""
 
     model_config = ConfigDict(allow_inf_nan=False, extra="allow", frozen=True)
 
@@ -32,34 +32,36 @@ class Sample(BaseModel):
     environment: dict[str, Number | None] = Field(
         default={}, description="air_temperature [degC], relative_humidity [%], air_pressure [hPa]"
     )
-    qc: dict[str, Bits] | None = Field(default=None, description="flag bits per channel, if the sender has screened")
-    end: bool = Field(default=False, description="the flight's last message: what is still held back is given out")
+    qc: dict[str, Bits] | None = Field(
+        default=None, description="flag bits per channel, if the sender has screened its values"
+    )
+    end: bool = Field(default=False, description="the flight's last message: all remaining estimates are sent")
     _payload: bytes = PrivateAttr(default=b"")
 
     @property
     def microseconds(self) -> int:
-        """The stamp since 1970, UTC."""
+        """The time since 1970, UTC."""
         return (self.time - _EPOCH) // _MICROSECOND
 
     @property
     def original(self) -> bytes:
-        """The message as it came."""
+        """The message as received."""
         return self._payload or self.model_dump_json().encode()
 
 
 class Clean(BaseModel):
-    """One second as the denoiser sees it; null where there is nothing to say."""
+    """The estimates of one second; null where there is none."""
 
     flight: FlightName = Field(
-        description="as in its samples; with the topic behind it where two topics use one flight name"
+        description="as in its samples; followed by the topic if two topics use the same flight name"
     )
-    seq: Seq = Field(description="0, 1, 2 … second of the flight's grid, none left out, none twice")
+    seq: Seq = Field(description="0, 1, 2 … second of the flight's grid, without gaps or repeats")
     time: AwareDatetime
     estimate: dict[str, float | None] = Field(description="at or above the channel's bound")
     unbounded: dict[str, float | None] = Field(description="before the bound: for integrals and ratios")
-    uncertainty: dict[str, float | None] = Field(description="one sigma; empty where the model gives none")
+    uncertainty: dict[str, float | None] = Field(description="one sigma; empty if the model gives none")
     qc: dict[str, int] = Field(description="flag bits, 0 = good")
-    latency_s: float = Field(description="how long after its sample an estimate is given out")
+    latency_s: float = Field(description="how long after its sample an estimate is sent")
 
 
 class Ack(BaseModel):
@@ -71,7 +73,7 @@ class Ack(BaseModel):
 
 
 class Taken(BaseModel):
-    """A consumer's word to the gateway: up to which `seq` it holds each flight; `again`: send whatever is beyond."""
+    """A consumer's confirmation: up to which `seq` it holds each flight; `again`: send everything after that again."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -79,8 +81,8 @@ class Taken(BaseModel):
     again: bool = False
 
 
-class Problem(BaseModel):
-    """A message that could not be used as it was, and why."""
+class MessageProblem(BaseModel):
+    """A message that could not be used unchanged, and why."""
 
     flight: str | None = None
     seq: int | None = None
@@ -88,24 +90,24 @@ class Problem(BaseModel):
 
 
 class Health(BaseModel):
-    """Counters since the gateway started, and what waits."""
+    """Counters since the gateway started, and its queues."""
 
     samples: int = Field(default=0, description="messages taken")
-    estimates: int = Field(default=0, description="seconds given out")
-    duplicates: int = Field(default=0, description="messages that had been taken before")
+    estimates: int = Field(default=0, description="seconds estimated")
+    duplicates: int = Field(default=0, description="messages received before")
     refused: int = Field(default=0, description="messages that could not be used; they are in the quarantine file")
-    late: int = Field(default=0, description="samples that came after their second had been given out")
-    skipped: int = Field(default=0, description="messages that never came")
+    late: int = Field(default=0, description="samples that arrived after the estimates of their second")
+    skipped: int = Field(default=0, description="messages that never arrived")
     damaged: int = Field(default=0, description="records of the state file whose checksum is wrong")
     quarantined: int = Field(default=0, description="refused messages written to the quarantine file")
-    quarantine_lost: int = Field(default=0, description="refused messages that the quarantine file has no room for")
-    quarantine: str | None = Field(default=None, description="the quarantine file on the gateway's disk")
-    outbox: int = Field(default=0, description="estimates that wait for the consumer")
-    is_full: bool = Field(default=False, description="the outbox or the disk is full: nothing is taken until it is not")
+    quarantine_lost: int = Field(default=0, description="refused messages beyond the size limit of the quarantine file")
+    quarantine: str | None = Field(default=None, description="path of the quarantine file")
+    outbox: int = Field(default=0, description="estimates not yet delivered")
+    is_full: bool = Field(default=False, description="outbox or disk is full: no messages are taken")
 
 
 class BadMessage(ValueError):
-    """A message that is no sample; `flight` and `seq` where at least these could be read."""
+    """A message that is not a sample; `flight` and `seq` if at least these could be read."""
 
     def __init__(self, error: str, flight: str | None = None, seq: int | None = None) -> None:
         super().__init__(error)
@@ -113,16 +115,16 @@ class BadMessage(ValueError):
 
 
 def parse_sample(payload: bytes) -> Sample:
-    """The sample in `payload`, or a BadMessage that says what is wrong with it."""
+    """The sample in `payload`; raises BadMessage."""
     if len(payload) > LARGEST:
-        raise BadMessage(f"the message has {len(payload):,} bytes; at most {LARGEST:,} are read")
+        raise BadMessage(f"the message has {len(payload):,} bytes; at most {LARGEST:,} are allowed")
     try:
         sample = Sample.model_validate_json(payload)
     except ValidationError as error:
         problem = error.errors(include_url=False)[0]
         key = ".".join(str(part) for part in problem["loc"][:2])
-        said = problem["msg"][:1].lower() + problem["msg"][1:160]
-        raise BadMessage(f"{key}: {said}" if key else said, *_address(payload)) from None
+        reason = problem["msg"][:1].lower() + problem["msg"][1:160]
+        raise BadMessage(f"{key}: {reason}" if key else reason, *_address(payload)) from None
     if sample.time.astimezone(UTC).year not in _YEARS:
         raise BadMessage(f"time: year {sample.time.year}, the clock was never set", sample.flight, sample.seq)
     sample._payload = payload
@@ -130,7 +132,7 @@ def parse_sample(payload: bytes) -> Sample:
 
 
 def _address(payload: bytes) -> tuple[str | None, int | None]:
-    """Flight and number of a message that is wrong elsewhere, so that its second counts as missing."""
+    """Flight and number of an invalid message, so that its second counts as missing."""
     try:
         loose: Any = json.loads(payload)
         whole = Sample.model_validate({"flight": loose["flight"], "seq": loose["seq"], "time": _EPOCH, "values": {}})
@@ -140,13 +142,13 @@ def _address(payload: bytes) -> tuple[str | None, int | None]:
 
 
 def schema() -> dict[str, Any]:
-    """JSON schema of every message, by the place where it is found."""
+    """JSON schema of every message, by topic."""
     found: dict[str, type[BaseModel]] = {
         "in": Sample,
         "out": Clean,
         "ack": Ack,
         "taken": Taken,
-        "error": Problem,
+        "error": MessageProblem,
         "health": Health,
     }
     return {place: model.model_json_schema() for place, model in found.items()}

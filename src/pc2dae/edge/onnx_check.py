@@ -1,7 +1,7 @@
-"""Model files are looked at before they are opened: size, kind, digest, then what is inside; refused in one line.
+"""Checks of model files before they are opened: size, type, digest, then content.
 
-An exported ONNX ends in a seal, a metadata entry with the SHA-256 of all bytes before it, so that one file alone can be
-checked: a flipped bit loads silently in 73 % of cases otherwise. The seal tells damage, not forgery.
+An exported ONNX ends in a seal, a metadata entry with the SHA-256 of all bytes before it, so that the file can be
+checked on its own: 73 % of flipped bits would load silently otherwise. The seal detects damage, not forgery.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _FLOATS = {1: ("<u4", 0x7F80_0000), 10: ("<u2", 0x7C00), 11: ("<u8", 0x7FF0 << 4
 
 @dataclass(frozen=True)
 class Facts:
-    """What an ONNX says of itself."""
+    """Metadata, inputs and outputs of an ONNX file."""
 
     metadata: dict[str, str]
     inputs: tuple[str, ...]
@@ -43,15 +43,15 @@ class Facts:
 
 
 def read_limited(path: Path) -> bytes:
-    """The bytes of a model file; one that is too large is never read."""
+    """The bytes of a model file, unless it is too large."""
     try:
         size = path.stat().st_size
         if size > SIZE_LIMIT:
-            raise ModelError(f"{path.name} has {size / 1e6:.1f} MB, but a model may have {SIZE_LIMIT / 1e6:.0f} MB",
+            raise ModelError(f"{path.name} is {size / 1e6:.1f} MB; a model may be at most {SIZE_LIMIT / 1e6:.0f} MB",
                              hint="is it a pc2dae model?")  # fmt: skip
         return path.read_bytes()
     except OSError as error:
-        raise ModelError(f"{path} cannot be read: {error.strerror}", hint="name a model that is there") from None
+        raise ModelError(f"{path} cannot be read: {error.strerror}", hint="check the path of the model") from None
 
 
 def read_onnx(path: Path, *, sha256: str | None = None) -> tuple[bytes, Facts]:
@@ -60,9 +60,9 @@ def read_onnx(path: Path, *, sha256: str | None = None) -> tuple[bytes, Facts]:
     They must match `sha256`, and the card beside the file (`model.card.json`) where there is one.
     """
     data = read_limited(path)
-    beside = path.with_suffix(".card.json")
-    if beside.exists():
-        card = parse_card(read_limited(beside), where=beside.name)
+    card_path = path.with_suffix(".card.json")
+    if card_path.exists():
+        card = parse_card(read_limited(card_path), where=card_path.name)
         check_digest(data, card["sha256"].get("onnx"), where=path.name)
     if sha256 is not None:
         check_digest(data, sha256, where=f"{path.parent.name}/{path.name}")
@@ -70,15 +70,15 @@ def read_onnx(path: Path, *, sha256: str | None = None) -> tuple[bytes, Facts]:
 
 
 def verify_onnx(data: bytes, *, where: str) -> Facts:
-    """Refuse an ONNX that is damaged, reaches outside itself or has weights that are not finite; `where` names it."""
+    """Refuse an ONNX that is damaged, refers to other files or has non-finite weights; `where` names it."""
     if len(data) > SIZE_LIMIT:
-        raise ModelError(f"{where} has {len(data) / 1e6:.1f} MB, but a model may have {SIZE_LIMIT / 1e6:.0f} MB")
+        raise ModelError(f"{where} is {len(data) / 1e6:.1f} MB; a model may be at most {SIZE_LIMIT / 1e6:.0f} MB")
     if data[:2] in (b"PK", b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05"):
         raise ModelError(
-            f"{where} is a pickle, which can run any program when opened", hint="export it with `pc2dae export`"
+            f"{where} is a pickle, which can execute any code when opened", hint="export it with `pc2dae export`"
         )
     if not is_sealed(data):
-        raise ModelError(f"{where} is damaged, cut short or no model of pc2dae", hint="export it with `pc2dae export`")
+        raise ModelError(f"{where} is damaged, truncated or not a pc2dae model", hint="export it with `pc2dae export`")
     return inspect(data, where=where)
 
 
@@ -88,20 +88,20 @@ def seal(data: bytes) -> bytes:
 
 
 def is_sealed(data: bytes) -> bool:
-    """Whether `data` ends in the seal of all that stands before it."""
+    """Whether `data` ends in the seal of all bytes before it."""
     body, head, value = data[: -len(_SEAL_HEAD) - 64], data[-len(_SEAL_HEAD) - 64 : -64], data[-64:]
     return head == _SEAL_HEAD and digest(body).encode() == value
 
 
 def inspect(data: bytes, *, where: str) -> Facts:
-    """What the ONNX says of itself; external data, foreign operators, functions of its own, NaN are refused."""
+    """Facts about an ONNX; external data, non-standard operators, own functions and NaN are refused."""
     metadata: dict[str, str] = {}
     inputs: list[str] = []
     outputs: list[str] = []
     try:
         for number, value in fields(memoryview(data)):
             if number == _FUNCTIONS:
-                raise ModelError(f"{where} brings functions of its own", hint="export it with `pc2dae export`")
+                raise ModelError(f"{where} defines its own functions", hint="export it with `pc2dae export`")
             if number == _METADATA:
                 entry = {n: bytes(_bytes(v)).decode() for n, v in fields(_bytes(value))}
                 metadata[entry[1]] = entry[2]
@@ -114,14 +114,14 @@ def inspect(data: bytes, *, where: str) -> Facts:
                         name = next(bytes(_bytes(w)).decode() for m, w in fields(_bytes(v)) if m == 1)
                         (inputs if n == _INPUT else outputs).append(name)
     except (Malformed, KeyError, UnicodeDecodeError, StopIteration):
-        raise ModelError(f"{where} is no ONNX file", hint="export it with `pc2dae export`") from None
+        raise ModelError(f"{where} is not an ONNX file", hint="export it with `pc2dae export`") from None
     return Facts(metadata, tuple(inputs), tuple(outputs))
 
 
 def card_of(facts: Facts, *, where: str) -> Card:
     """The card inside an ONNX."""
     if "card" not in facts.metadata:
-        raise ModelError(f"{where} does not say what it is", hint="export it with `pc2dae export`")
+        raise ModelError(f"{where} contains no model card", hint="export it with `pc2dae export`")
     return parse_card(facts.metadata["card"].encode(), where=f"the card in {where}")
 
 
@@ -161,7 +161,7 @@ def _check_tensor(tensor: memoryview, where: str) -> None:
     parts = list(fields(tensor))
     for number, value in parts:
         if number == _EXTERNAL_DATA or (number == _DATA_LOCATION and value != 0):
-            raise ModelError(f"{where} keeps data in another file", hint="export it with `pc2dae export`")
+            raise ModelError(f"{where} stores data in another file", hint="export it with `pc2dae export`")
     kind = next((value for number, value in parts if number == _DATA_TYPE), 0)
     if isinstance(kind, int) and kind in _FLOATS:
         bits, exponent = _FLOATS[kind]
@@ -185,7 +185,7 @@ def _check_finite(data: memoryview, bits: str, exponent: int, where: str) -> Non
 def _check_domain(domain: int | memoryview, where: str) -> None:
     if bytes(_bytes(domain)) not in _DOMAINS:
         shown = bytes(_bytes(domain))[:40].decode(errors="replace")
-        raise ModelError(f"{where} uses foreign operators ('{shown}')", hint="export it with `pc2dae export`")
+        raise ModelError(f"{where} uses non-standard operators ('{shown}')", hint="export it with `pc2dae export`")
 
 
 def _bytes(value: int | memoryview) -> memoryview:

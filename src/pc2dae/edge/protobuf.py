@@ -1,4 +1,4 @@
-"""Just enough of protocol buffers to look into an ONNX file without handing it to anyone."""
+"""A minimal reader of protocol buffers, to inspect ONNX files before any library opens them."""
 
 from __future__ import annotations
 

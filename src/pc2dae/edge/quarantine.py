@@ -16,8 +16,8 @@ LIMIT = 100_000_000  # bytes of the file
 
 
 @dataclass(frozen=True)
-class Refused:
-    """A message and why it was refused; flight and seq where they could be read."""
+class RefusedMessage:
+    """A refused message and the reason; flight and seq if they could be read."""
 
     reason: str
     payload: bytes
@@ -26,17 +26,17 @@ class Refused:
     seq: int | None
 
     def line(self, arrived: float) -> bytes:
-        """As JSON; a payload that is no text is in base64."""
-        about = {"reason": self.reason, "topic": self.topic, "flight": self.flight, "seq": self.seq,
+        """As JSON; a payload that is not text is in base64."""
+        record = {"reason": self.reason, "topic": self.topic, "flight": self.flight, "seq": self.seq,
                  "arrived": datetime.fromtimestamp(arrived, UTC).isoformat(timespec="milliseconds")}  # fmt: skip
         try:
             payload = {"payload": self.payload.decode()}
         except UnicodeDecodeError:
             payload = {"payload_base64": base64.b64encode(self.payload).decode()}
-        return json.dumps(about | payload, ensure_ascii=False).encode(errors="replace") + b"\n"
+        return json.dumps(record | payload, ensure_ascii=False).encode(errors="replace") + b"\n"
 
 
-def beside(state: Path) -> Path:
+def quarantine_path(state: Path) -> Path:
     """The file that belongs to a gateway's state."""
     return state.with_name(f"{state.stem}.quarantine.jsonl")
 
@@ -53,14 +53,14 @@ class Quarantine:
             self.size = self.file.seek(0, os.SEEK_END)
             if self.size:
                 self.file.seek(-1, os.SEEK_END)
-                if self.file.read(1) != b"\n":  # a crash has cut a line short: its message comes again
+                if self.file.read(1) != b"\n":  # cut short by a crash: its message is sent again
                     self.size += self.file.write(b"\n")
         except OSError as error:
             raise Pc2daeError(f"the quarantine file {path} cannot be written ({error.strerror})",
                               hint="name another --quarantine FILE") from None  # fmt: skip
         self.before = self.size, self.count, self.lost
 
-    def write(self, refused: list[Refused], arrived: float) -> None:
+    def write(self, refused: list[RefusedMessage], arrived: float) -> None:
         """Append messages and wait for the disk."""
         self.before = self.size, self.count, self.lost
         text = b""
@@ -80,13 +80,13 @@ class Quarantine:
         except OSError as error:
             self.undo()
             raise FullError(f"the quarantine file {self.path} cannot be written ({error.strerror})",
-                            hint="make room; nothing that was taken is lost") from None  # fmt: skip
+                            hint="free some space; nothing that was taken is lost") from None  # fmt: skip
 
     def undo(self) -> None:
-        """Take back the last `write`: its messages are not acknowledged and come again."""
+        """Take back the last `write`: its messages are not acknowledged and will be sent again."""
         self.size, self.count, self.lost = self.before
         self.file.truncate(self.size)
 
     def close(self) -> None:
-        """Leave the file."""
+        """Close the file."""
         self.file.close()

@@ -13,7 +13,7 @@ _MISSING = 100_000  # numbers of a flight that may be missing
 
 
 @dataclass
-class Sequence:
+class FlightNumbers:
     """The numbers of one flight."""
 
     following: int
@@ -21,11 +21,11 @@ class Sequence:
 
 
 class Receipts:
-    """Sequence numbers received, of the last `flights` flights (default: all), starting after those in `last`."""
+    """FlightNumbers numbers received, of the last `flights` flights (default: all), starting after those in `last`."""
 
     def __init__(self, last: dict[str, int] | None = None, *, flights: int | None = None) -> None:
         self.flights = flights
-        self.sequences = OrderedDict((name, Sequence(seq + 1)) for name, seq in (last or {}).items())
+        self.sequences = OrderedDict((name, FlightNumbers(seq + 1)) for name, seq in (last or {}).items())
         self.estimates = self.duplicates = self.lost = 0
         self.is_behind = True  # the gateway may hold estimates that were not received
         self._asked, self._confirmed = 0.0, self.last()
@@ -33,7 +33,7 @@ class Receipts:
     def is_new(self, flight: str, seq: int, *, in_order: bool = True) -> bool:
         """Whether to use an estimate; with `in_order` only the next one of its flight, others are requested again."""
         if flight not in self.sequences:
-            self.sequences[flight] = Sequence(0 if in_order else seq)
+            self.sequences[flight] = FlightNumbers(0 if in_order else seq)
             if self.flights is not None and len(self.sequences) > self.flights:
                 self.sequences.popitem(last=False)
         known = self.sequences[flight]

@@ -1,4 +1,4 @@
-"""The last samples of a stream as columns of fixed memory."""
+"""The last samples of a stream, as columns in constant memory."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pc2dae.arrays import Floats, Mask
 from pc2dae.edge.engine import Stretch
 from pc2dae.edge.levels import Levels
 
-_ROOM = 512  # columns pushed between two moves of the memory
+_ROOM = 512  # columns appended between two moves of the memory
 
 
 class Ring:
-    """Columns number `first` … `stop` − 1 of a record that begins with column 0; at least `keep` of them are held."""
+    """Columns `first` … `stop` − 1 of a record that starts with column 0; at least the last `keep` of them."""
 
     def __init__(self, rows: int, keep: int) -> None:
         self.keep, self.first, self.stop = keep, 0, 0
@@ -29,13 +29,13 @@ class Ring:
 
     @property
     def arrays(self) -> dict[str, Floats]:
-        """All that is held, by name."""
+        """All arrays, by name."""
         names = ("values", "seen", "new", "bits", "count", "environment")
         levels = {field.name: getattr(self.levels, field.name) for field in fields(Levels)}
         return {name: getattr(self, name) for name in names} | levels
 
     def push(self) -> int:
-        """Make room for one more column and return its place in the arrays."""
+        """Append a column and return its index in the arrays."""
         if self.stop - self.first == self.values.shape[1]:
             drop = self.stop - self.first - self.keep
             for array in self.arrays.values():
@@ -45,7 +45,7 @@ class Ring:
         return self.stop - 1 - self.first
 
     def past(self, count: int) -> slice:
-        """The places of the last `count` columns."""
+        """The indices of the last `count` columns."""
         end = self.stop - self.first
         return slice(max(end - count, 0), end)
 

@@ -1,4 +1,4 @@
-"""A windowed network as a denoiser, and its ONNX twin, with numpy and onnxruntime alone."""
+"""Networks trained for one suite, which see windows of 128 samples; with numpy and onnxruntime alone."""
 
 from __future__ import annotations
 
@@ -109,9 +109,9 @@ def denoiser_of(data: bytes, *, name: str) -> WindowedDenoiser:
 
 
 def open_session(data: bytes, *, name: str) -> Any:
-    """An onnxruntime session of verified bytes: one thread, no output of its own."""
+    """An onnxruntime session of verified bytes: one thread, no console output."""
     options = ort.SessionOptions()
-    options.intra_op_num_threads = 1  # more hurt at this size
+    options.intra_op_num_threads = 1  # more are slower at this size
     options.inter_op_num_threads = 1
     options.log_severity_level = 4
     try:
@@ -122,7 +122,7 @@ def open_session(data: bytes, *, name: str) -> Any:
 
 
 def matching(suite: Suite, trained: Suite, *, model: str) -> Suite:
-    """The families of `suite` that a model `trained` for another suite knows; an error names what does not fit."""
+    """The families of `suite` that a model was `trained` for; an error names what does not fit."""
     if suite.rate_hz != trained.rate_hz:
         raise ModelError(
             f"model '{model}' is for {trained.rate_hz:g} Hz, but the flight has {suite.rate_hz:g} Hz", hint=_TRAIN
@@ -135,14 +135,16 @@ def matching(suite: Suite, trained: Suite, *, model: str) -> Suite:
                 here, there = getattr(channel, key), getattr(trained[channel.name], key)
                 if here != there:
                     raise ModelError(
-                        f"model '{model}' knows '{channel.name}' with {key} {there}, not {here}", hint=_TRAIN
+                        f"model '{model}' was trained for '{channel.name}' with {key} {there}, not {here}", hint=_TRAIN
                     )
         if known and len(known) < len(family.channel):
             odd = next(channel.name for channel in family.channel if channel not in known)
-            raise ModelError(f"model '{model}' knows family '{family.name}', but not its '{odd}'", hint=_TRAIN)
+            raise ModelError(f"model '{model}' was trained for family '{family.name}' without its '{odd}'", hint=_TRAIN)
         if known:
             kept.append(family.name)
     if not kept:
         shown = ", ".join(suite.names[:4])
-        raise ModelError(f"model '{model}' knows {', '.join(trained.names[:4])}, …, but none of {shown}", hint=_TRAIN)
+        raise ModelError(
+            f"model '{model}' was trained for {', '.join(trained.names[:4])}, …, not for {shown}", hint=_TRAIN
+        )
     return suite.only(kept)

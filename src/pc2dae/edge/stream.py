@@ -1,9 +1,9 @@
-"""Live denoising: feed any amount of samples, get what is ready; the lag is a known number.
+"""Live denoising: feed any number of samples, get the estimates that are ready, with a fixed latency.
 
 The estimates equal those of `pc2dae denoise --profile live` to 1e-5 of a channel's scale, however the samples are
-chunked. Each sample has its second on a grid that begins with the first one (`StreamClock` finds it where stamps are
-wrong): a second without a sample is stepped as missing; a sample whose second has not been given out is placed; a later
-one is refused, counted and reported.
+chunked. Each sample belongs to a second of a grid that starts with the first one (`StreamClock` finds it even if time
+stamps are wrong). A second without a sample is missing; a late sample is used as long as the estimates of its second
+have not been returned, and refused, counted and reported afterwards.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pc2dae.edge import levels
 from pc2dae.edge.checks import LiveChecks
 from pc2dae.edge.clock import Placement, StreamClock
 from pc2dae.edge.engine import Engine
-from pc2dae.edge.messages import Problem, Sample, stamp
+from pc2dae.edge.messages import MessageProblem, Sample, stamp
 from pc2dae.edge.ready import Ready
 from pc2dae.edge.ring import Ring
 from pc2dae.errors import ModelError, nearest
@@ -28,13 +28,13 @@ from pc2dae.flags import MISSING, NOT_MEASURED
 from pc2dae.sentinels import Extent
 from pc2dae.suite import ENVIRONMENT
 
-_PENDING = 256  # estimates made at a time when many samples come at once
-_REPORTS = 20  # kept between two looks
-_RECENT = 1024  # samples whose number and stamp are known again
+_PENDING = 256  # estimates per run when many samples arrive at once
+_REPORTS = 20  # problems kept until they are collected
+_RECENT = 1024  # samples whose number and time are kept to recognise duplicates
 
 
 class StreamingDenoiser:
-    """One flight's stream through a network, with memory that does not grow."""
+    """The stream of one flight through a network, in constant memory."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine, self.suite = engine, engine.suite
@@ -44,19 +44,19 @@ class StreamingDenoiser:
         self.reset()
 
     def reset(self) -> None:
-        """Forget everything: the next sample begins a flight."""
+        """Start a new flight."""
         behind = max(self.engine.look_back, levels.WINDOW)
         keep = behind + self.engine.look_ahead + self.engine.hop + _PENDING
         self.ring = Ring(len(self.suite.names), keep)
         self.checks = LiveChecks(self.suite)
         nothing = np.zeros((len(self.prior), 0))
-        self.level = levels.before(nothing, nothing > 0, self.bound, self.prior, number=0)  # what holds now
+        self.level = levels.before(nothing, nothing > 0, self.bound, self.prior, number=0)  # at present
         self.clock = StreamClock(self.suite.rate_hz, self.engine.look_ahead)
-        self.recent: dict[tuple[int, int], None] = {}  # number and stamp of the last samples, oldest first
-        self.given = 0  # columns given out
-        self.late = 0  # of those refused
+        self.recent: dict[tuple[int, int], None] = {}  # number and time of the last samples, oldest first
+        self.given = 0  # columns whose estimates were returned
+        self.late = 0  # refused because they came too late
         self.refused: list[tuple[Sample, str]] = []  # since the last call of `feed`, with the reason
-        self.problems: list[Problem] = []
+        self.problems: list[MessageProblem] = []
         self._named: set[str] = set()  # unknown names, reported once
 
     @property
@@ -65,7 +65,7 @@ class StreamingDenoiser:
         return self.ring.stop, self.clock.time(self.ring.stop - 1) if self.ring.stop else 0
 
     def feed(self, samples: Iterable[Sample], *, arrived: float | None = None) -> list[Ready]:
-        """Take samples and give out what they make ready; `arrived` [s] tells a clock that stands still sooner."""
+        """Take samples and return what is ready; their time of arrival [s] helps to detect a stopped clock."""
         self.refused = []
         out: list[Ready] = []
         for sample in samples:
@@ -74,14 +74,14 @@ class StreamingDenoiser:
         return out
 
     def follow(self, samples: Iterable[tuple[Sample, float | None]]) -> None:
-        """Take samples, with their arrival, whose estimates have been given out before."""
+        """Take samples, with their time of arrival, whose estimates were returned before."""
         for sample, arrived in samples:
             self._take(sample, arrived, None)
         self.given = self._ready()
         self.refused = []
 
     def flush(self) -> list[Ready]:
-        """Give out what is still held back, as if nothing more will be observed, and begin anew."""
+        """Return the remaining estimates, as no more samples will come, and start a new flight."""
         out: list[Ready] = []
         for placed in self.clock.flush():
             self._put(placed, out)
@@ -92,13 +92,13 @@ class StreamingDenoiser:
         return out
 
     def note(self, sample: Sample) -> None:
-        """Know number and stamp of a sample again."""
+        """Keep number and time of a sample, to recognise duplicates."""
         self.recent[sample.seq, sample.microseconds] = None
         if len(self.recent) > _RECENT:
             del self.recent[next(iter(self.recent))]
 
     def begin_at(self, given: int, clock: StreamClock) -> None:
-        """Begin as if nothing had been observed before column `given`, with a clock that knows the time."""
+        """Start with column `given` and a clock that is set, without any observation before."""
         self.reset()
         self.given, self.clock = given, clock
         self.ring.first = self.ring.stop = max(given - max(self.engine.look_back, levels.WINDOW), 0)
@@ -106,9 +106,9 @@ class StreamingDenoiser:
             self._push(*self._nothing(), None)
 
     def state(self) -> bytes:
-        """Everything, as bytes for `restore`."""
+        """The complete state, as bytes for `restore`."""
         ring = self.ring
-        about = {
+        header = {
             "identity": self.engine.identity, "channels": list(self.suite.names), "first": ring.first,
             "stop": ring.stop, "given": self.given, "late": self.late, "clock": self.clock.state(),
             "recent": list(self.recent),
@@ -118,22 +118,22 @@ class StreamingDenoiser:
         level = np.stack([getattr(self.level, field.name) for field in fields(levels.Levels)])
         ordinary = np.stack([getattr(self.checks.ordinary, field.name) for field in fields(Extent)])
         np.savez(
-            buffer, allow_pickle=False, about=np.array(json.dumps(about)), level=level, ordinary=ordinary, **arrays
+            buffer, allow_pickle=False, about=np.array(json.dumps(header)), level=level, ordinary=ordinary, **arrays
         )
         return buffer.getvalue()
 
     def restore(self, state: bytes) -> None:
-        """Go on where `state` was taken; a state of another model or suite is refused."""
+        """Continue from `state`; one of another model or suite is refused."""
         with np.load(io.BytesIO(state), allow_pickle=False) as saved:
-            about = json.loads(str(saved["about"]))
-            if about["identity"] != self.engine.identity or about["channels"] != list(self.suite.names):
+            header = json.loads(str(saved["about"]))
+            if header["identity"] != self.engine.identity or header["channels"] != list(self.suite.names):
                 raise ModelError("the saved state belongs to another model or suite",
-                                 hint="let its flights end with that model, or name another --state")  # fmt: skip
+                                 hint="finish its flights with that model, or name another --state")  # fmt: skip
             self.reset()
-            self.ring.first, self.ring.stop = about["first"], about["stop"]
-            self.given, self.late = about["given"], about["late"]
-            self.clock.restore(about["clock"])
-            self.recent = dict.fromkeys((seq, time) for seq, time in about["recent"])
+            self.ring.first, self.ring.stop = header["first"], header["stop"]
+            self.given, self.late = header["given"], header["late"]
+            self.clock.restore(header["clock"])
+            self.recent = dict.fromkeys((seq, time) for seq, time in header["recent"])
             self.level = levels.Levels(*saved["level"])
             low, high, count, is_whole = saved["ordinary"]
             self.checks.ordinary = Extent(low, high, count.astype(np.int64), is_whole > 0)
@@ -143,12 +143,12 @@ class StreamingDenoiser:
     # ── samples in ──
 
     def _take(self, sample: Sample, arrived: float | None, out: list[Ready] | None) -> None:
-        """Put a sample into its second; `out` receives estimates that must be made before the record changes."""
+        """Put a sample into its second; `out` receives estimates that must be computed before the record changes."""
         self.note(sample)
         for placed in self.clock.take(sample, arrived):
             self._put(placed, out)
-        for about, note in self.clock.notes:
-            self._report(about, note)
+        for noted, note in self.clock.notes:
+            self._report(noted, note)
         self.clock.notes.clear()
 
     def _put(self, placed: Placement, out: list[Ready] | None) -> None:
@@ -162,7 +162,7 @@ class StreamingDenoiser:
             if slot < self.given:
                 self.late += 1
                 behind = (ring.stop - 1 - slot) / self.suite.rate_hz
-                self._refuse(sample, f"{behind:,.0f} s late: its second has been given out")
+                self._refuse(sample, f"{behind:,.0f} s late: the estimates of its second were sent")
             else:
                 self._merge(slot - ring.first, values, bits, environment)
             return
@@ -171,7 +171,7 @@ class StreamingDenoiser:
         self._push(values, bits, environment, out)
 
     def _nothing(self) -> tuple[Floats, Bits, Floats]:
-        """Values, flags and environment of a second without a sample."""
+        """Values, flags and environment of a missing second."""
         rows = len(self.place)
         return np.full(rows, np.nan), np.full(rows, MISSING, np.int32), np.full(3, np.nan)
 
@@ -186,7 +186,7 @@ class StreamingDenoiser:
             elif value is not None:
                 values[self.place[name]] = value
         for name in (*(sample.model_extra or {}), *(n for n in sample.environment if n not in ENVIRONMENT)):
-            self._unknown(sample, f"'{name}'", nearest(name, [*Sample.model_fields, *ENVIRONMENT]))
+            self._unknown(sample, f"key '{name}'", nearest(name, [*Sample.model_fields, *ENVIRONMENT]))
         environment = np.array([_number(sample.environment.get(name)) for name in ENVIRONMENT])
         if sample.qc is None:
             last = ring.values[:, ring.stop - 1 - ring.first] if ring.stop else np.full(len(values), np.nan)
@@ -196,7 +196,7 @@ class StreamingDenoiser:
         return values, np.where(np.isfinite(values), bits, bits | MISSING).astype(np.int32), environment
 
     def _push(self, values: Floats, bits: Bits, environment: Floats, out: list[Ready] | None) -> None:
-        """Add a column at the end, with the noise level of the last 300 s as `denoise --profile live` has it."""
+        """Append a column, with the noise level of the last 300 s as in `denoise --profile live`."""
         ring, number = self.ring, self.ring.stop
         if self._ready() - self.given >= _PENDING:
             self._settle(out)
@@ -216,7 +216,7 @@ class StreamingDenoiser:
         ring.new[:, at] = levels.fresh(ring.values[:, pair], ring.seen[:, pair], held)[:, -1]
 
     def _merge(self, at: int, values: Floats, bits: Bits, environment: Floats) -> None:
-        """Average a sample into its second, or put it where that second had none."""
+        """Average a sample into its second, or fill that second."""
         ring = self.ring
         seen = np.isfinite(values) & (bits & NOT_MEASURED == 0)
         both, first = seen & ring.seen[:, at], seen & ~ring.seen[:, at]
@@ -233,7 +233,7 @@ class StreamingDenoiser:
     # ── estimates out ──
 
     def _ready(self) -> int:
-        """Columns whose estimates no later sample can change."""
+        """Number of columns whose estimates no later sample can change."""
         engine = self.engine
         return max(engine.hop * ((self.ring.stop - engine.look_ahead) // engine.hop), self.given)
 
@@ -244,7 +244,7 @@ class StreamingDenoiser:
             out += self._run(self._ready())
 
     def _run(self, stop: int) -> list[Ready]:
-        """Estimates of the columns from the last one given out up to `stop`."""
+        """Estimates of the columns from `given` to `stop`."""
         engine, start, ring = self.engine, self.given, self.ring
         if stop <= start:
             return []
@@ -269,13 +269,13 @@ class StreamingDenoiser:
         self._report(sample, why)
 
     def _report(self, sample: Sample, text: str) -> None:
-        self.problems.append(Problem(flight=sample.flight, seq=sample.seq, error=text))
+        self.problems.append(MessageProblem(flight=sample.flight, seq=sample.seq, error=text))
         del self.problems[:-_REPORTS]
 
     def _unknown(self, sample: Sample, what: str, hint: str) -> None:
         if what not in self._named and len(self._named) < _REPORTS:
             self._named.add(what)
-            self._report(sample, f"{what} is unknown; {hint}")
+            self._report(sample, f"unknown {what}; {hint}")
 
 
 def _number(value: float | None) -> float:

@@ -12,7 +12,7 @@ from pc2dae.edge.broker import Broker
 from pc2dae.edge.gateway import open_gateway
 from pc2dae.edge.load import live_engine
 from pc2dae.edge.mqtt import Service
-from pc2dae.edge.quarantine import beside
+from pc2dae.edge.quarantine import quarantine_path
 from pc2dae.errors import Pc2daeError
 
 
@@ -24,7 +24,7 @@ def main() -> None:
     try:
         engine, card = live_engine(spec["model"], suite=spec["suite"], exclude=spec["exclude"])
         state = Path(spec["state"]) / f"{hashlib.sha256(engine.key.encode()).hexdigest()[:16]}.db"
-        with open_gateway(engine, state, quarantine=beside(state)) as gateway:
+        with open_gateway(engine, state, quarantine=quarantine_path(state)) as gateway:
             topics = {"topic_in": spec["topic_in"], "topic_out": spec["topic_out"]}
             Service(gateway, Broker.parse(spec["broker"]), **topics, card=card, confirm=True).run(stop)
     except Pc2daeError as error:

@@ -20,14 +20,14 @@ _EVERY_S = 2.0
 
 
 @routes.get("")
-async def look(station: At) -> LiveState:
-    """The line to the broker, counters, replay."""
+async def state(station: At) -> LiveState:
+    """Connection to the broker, counters, replay."""
     return station.live.shown()
 
 
 @routes.post("")
 async def connect(station: At, wanted: Connect) -> LiveState:
-    """Listen to a stream; a gateway is run here unless one is there, or `listen_only`."""
+    """Listen to a stream; runs a gateway unless there is one, or with `listen_only`."""
     check_broker(wanted.broker or station.settings.broker)
     station.suites.check(wanted.suite)
     await station.live.connect(wanted)
@@ -47,7 +47,7 @@ async def events(
     since: Annotated[int, Query(ge=0, le=2**53)] = 0,
     last_event_id: Annotated[str, Header(max_length=40)] = "",
 ) -> StreamingResponse:
-    """Server-sent events: `state` on every change, `estimate` for every second, beginning with the last minutes."""
+    """Server-sent events: `state` on every change, `estimate` for every second, starting with the last minutes."""
     after = int(last_event_id) if last_event_id.isascii() and last_event_id.isdigit() else since
 
     async def stream() -> AsyncIterator[str]:
@@ -55,7 +55,7 @@ async def events(
         async for event in station.live.feed.buffer.listen(after, _EVERY_S):
             if event is None:
                 now = station.live.shown().model_dump_json()
-                yield f"event: state\ndata: {now}\n\n" if now != shown else ": still here\n\n"
+                yield f"event: state\ndata: {now}\n\n" if now != shown else ": keep-alive\n\n"
                 shown = now
             else:
                 yield f"id: {event[0]}\nevent: {event[1]}\ndata: {event[2]}\n\n"
@@ -65,14 +65,14 @@ async def events(
 
 @routes.post("/replay", status_code=202)
 async def replay(station: At, wanted: Play) -> Replay:
-    """Send a stored flight as if it were flying now; without a line to a broker the page still sees it."""
+    """Send a stored flight as if it were flying now; without a broker to the page alone."""
     flight = station.flight(wanted.flight)
     facts = station.store.facts(flight.id) if flight.state == "ready" else None
     if facts is None:
-        raise Refused(409, "the flight is not ready", hint="wait for its job")
+        raise Refused(409, "the flight is not ready", hint="wait until its job is done")
     folder = station.store.folder(flight.id)
     exclude = [v["family"] for v in facts["verdicts"] if not v["kept"]]
-    name = f"{slug(flight.name)[:40]}-{new_id()[:6].replace('_', '-')}"  # a name is used once on a line
+    name = f"{slug(flight.name)[:40]}-{new_id()[:6].replace('_', '-')}"  # a name may be used once per gateway
     return await station.live.play(
         name, flight.id, str(folder / "flight.nc"), str(folder / "suite.json"), exclude, wanted.speed
     )

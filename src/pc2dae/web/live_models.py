@@ -1,4 +1,4 @@
-"""What the live view says and is told."""
+"""Requests and responses of the live view."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from pc2dae.edge.load import ShippedName
 from pc2dae.web.schemas import Key, SuiteName
+from pc2dae.weights import ShippedName
 
 Topic = Annotated[str, Field(pattern=r"^[A-Za-z0-9._/-]{1,120}$")]
 Address = Annotated[str, Field(pattern=r"^[A-Za-z0-9.\[\]:-]{1,200}$", description="HOST:PORT")]
 
 
 class Connect(BaseModel):
-    """Which stream to listen to; what is left out is as the server was told at its start."""
+    """Which stream to listen to; defaults are the options that the server was started with."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -23,11 +23,11 @@ class Connect(BaseModel):
     topic_out: Topic | None = None
     model: ShippedName = "adaptive-short"
     suite: SuiteName = "black-kite"
-    listen_only: bool = Field(default=False, description="never run a gateway: `pc2dae stream` does elsewhere")
+    listen_only: bool = Field(default=False, description="never run a gateway, because `pc2dae stream` runs elsewhere")
 
 
 class Play(BaseModel):
-    """A flight to send as if it were flying."""
+    """A stored flight to replay."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -36,7 +36,7 @@ class Play(BaseModel):
 
 
 class Replay(BaseModel):
-    """How far a replay is."""
+    """Progress of a replay."""
 
     flight: str
     name: str
@@ -44,12 +44,12 @@ class Replay(BaseModel):
     sent: int = 0
     of: int = 0
     state: Literal["starting", "running", "done", "failed", "stopped"]
-    direct: bool = Field(description="without a broker: the gateway runs beside the player")
+    direct: bool = Field(description="without a broker, through a gateway in the replay process")
     error: str | None = None
 
 
 class LiveChannel(BaseModel):
-    """A channel that estimates come for."""
+    """A channel with estimates."""
 
     name: str
     units: str
@@ -58,7 +58,7 @@ class LiveChannel(BaseModel):
 
 
 class LiveState(BaseModel):
-    """The line, the counters, the replay."""
+    """Connection, counters, replay."""
 
     state: Literal["off", "connecting", "connected", "lost"]
     broker: str

@@ -1,1 +1,6 @@
-"""Shipped pretrained models: ONNX and card, made by `make weights`."""
+"""Shipped pretrained models: `<name>.onnx` and its card, made by `make weights`."""
+
+from typing import Literal, get_args
+
+ShippedName = Literal["adaptive", "adaptive-short", "adaptive-causal", "lean", "wide"]
+SHIPPED: tuple[str, ...] = get_args(ShippedName)
