@@ -173,7 +173,7 @@ def test_the_input_is_never_replaced_by_its_estimate(table):
 
 
 @pytest.mark.parametrize(
-    ("target", "said"), [("c.xlsx", "has no suffix of a flight"), ("own.toml/c.nc", "own.toml is not a folder")]
+    ("target", "said"), [("c.xlsx", "is not a known flight format"), ("own.toml/c.nc", "own.toml is not a folder")]
 )
 def test_a_target_that_cannot_be_is_refused_before_the_input_is_opened(table, target, said):
     with pytest.raises(Pc2daeError, match=said):
