@@ -16,7 +16,7 @@ import numpy as np
 
 from pc2dae.align.clocks import compare
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "flight"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "align"))
 from test_clocks import pair
 
 
