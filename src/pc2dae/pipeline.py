@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
-from pc2dae.align.ingest_report import Intake
+from pc2dae.align.ingest_report import IngestReport
 from pc2dae.denoiser import Denoiser
 from pc2dae.errors import FlightError, LogError, ModelError, nearest
 from pc2dae.flight.schema import LEVELS, add_history, channel_arrays, check_flight, level_of, suite_of
@@ -60,14 +60,14 @@ def ingest(
     zone: str | None = None,
     calibration: str | PathLike[str] | None = None,
     salvage: bool = False,
-) -> tuple[xr.Dataset, Intake]:
+) -> tuple[xr.Dataset, IngestReport]:
     """Recognise the logs, bring them to one clock and one grid, flag, compensate; and what was done to each file."""
     from pc2dae.align.clock_faults import repair_stamps
     from pc2dae.align.clocks import find_clocks
     from pc2dae.align.delays import response_delays
     from pc2dae.align.gaps import check_gaps
     from pc2dae.align.grid import align
-    from pc2dae.align.ingest_report import sources_of
+    from pc2dae.align.ingest_report import source_reports
     from pc2dae.calibration import compensate
     from pc2dae.logs import read_logs
     from pc2dae.logs.infer_suite import suite_for
@@ -85,8 +85,8 @@ def ingest(
     flight, placed = align(aligned, payload, flight_id=given[0].stem if given[0].stem else "flight")
     flight.attrs["clock_offset_s"] = json.dumps({c.key: round(c.offset_s, 3) for c in clocks if c.found})
     ignored = tuple((i.file, i.reason) for i in book.ignored)
-    intake = Intake(payload.name, sources_of(aligned, clocks, placed), ignored)
-    for line in intake.mended():
+    intake = IngestReport(payload.name, source_reports(aligned, clocks, placed), ignored)
+    for line in intake.repair_lines():
         flight = add_history(flight, line)
     logged = flight
     flight = screen(compensate(screen(flight)))

@@ -34,8 +34,8 @@ def test_one_step_back_is_undone_and_listed():
     mended = undo_step_back(logged, 1.0)
     assert seconds_of(mended) == (np.arange(500.0) - 37).tolist()
     assert mended.repairs == (
-        "the clock was set back by 37 s in row 201 (from 14:03:19 to 14:02:43 UTC): the 200 rows before are moved back"
-        " by as much, so that no time is missing between",
+        "the clock was set back by 37 s at row 201 (from 14:03:19 to 14:02:43 UTC): the 200 rows before it were"
+        " shifted back by the same amount, which leaves no gap",
     )
     flight, placed = align([repair_stamps(logged, 1.0)], SUITE)
     assert np.array_equal(flight["row_time"].values, logged.time)  # rows keep the stamps of the file
@@ -55,7 +55,7 @@ def test_one_step_back_is_undone_and_listed():
     ids=["far", "two records", "twice", "with a fraction", "no steady tick"],
 )
 def test_what_is_no_single_clear_step_is_refused(seconds):
-    with pytest.raises(FlightError, match=r"x\.csv, row \d+: time goes back from .* rows have the time of other rows"):
+    with pytest.raises(FlightError, match=r"x\.csv, row \d+: time steps back from .* rows have the time of earlier"):
         undo_step_back(stream(seconds), 1.0)
 
 

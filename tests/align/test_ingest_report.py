@@ -24,7 +24,7 @@ def test_repairs_and_ignored_files_stand_in_the_history_of_the_file(tmp_path: Pa
         line.partition(" pc2dae: ")[2] for line in read_flight(tmp_path / "flight.nc").attrs["history"].split("\n")
     ]
     assert history[0] == "aligned 1 records to 1 Hz"
-    assert history[1] == "log.csv: 1 rows share their stamp with another: averaged within the cell"
+    assert history[1] == "log.csv: 1 rows with the time stamp of another row: averaged within the cell"
     assert history[2] == "ignored n?tes .txt: there is no time column 'time'"
     assert history[3].startswith("screened")
-    assert len(intake.mended()) == 2
+    assert len(intake.repair_lines()) == 2

@@ -173,7 +173,7 @@ def test_the_input_is_never_replaced_by_its_estimate(table):
 
 
 @pytest.mark.parametrize(
-    ("target", "said"), [("c.xlsx", "has no suffix of a flight"), ("own.toml/c.nc", "own.toml is not a folder")]
+    ("target", "said"), [("c.xlsx", "is not a known flight format"), ("own.toml/c.nc", "own.toml is not a folder")]
 )
 def test_a_target_that_cannot_be_is_refused_before_the_input_is_opened(table, target, said):
     with pytest.raises(Pc2daeError, match=said):
@@ -209,14 +209,14 @@ def test_the_next_command_works_as_it_stands(table):
         run(*line.partition("next: pc2dae ")[2].split())
 
 
-def test_what_was_mended_on_the_way_is_told(table):
+def test_repairs_of_a_log_are_printed(table):
     table.loc[[3, 4], "time"] = table.loc[2, "time"]
     table["CO_ppb"] = table["CO_ppb"].astype(object)
     table.loc[9, "CO_ppb"] = "ERR"
     table.to_csv("log.csv", index=False)
     out = run("denoise", "log.csv", "-o", "c.nc", "--suite", "own.toml", "--model", "ma5").stdout.splitlines()
-    assert "1 cells that are no number" in out[0]
-    assert "2 rows share their stamp with another" in out[0]
+    assert "1 cells that are not numbers" in out[0]
+    assert "2 rows with the time stamp of another row" in out[0]
 
 
 def test_a_clean_csv_holds_what_went_in_and_is_not_cleaned_twice(table):

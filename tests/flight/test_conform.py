@@ -69,7 +69,7 @@ def test_faster_rows_are_averaged_and_rejected_ones_left_out_of_the_mean() -> No
     np.testing.assert_allclose(after["co"].values, expected)
     np.testing.assert_array_equal(after["qc_co"].values, 0)
     np.testing.assert_array_equal(after["qc_bc"].values, [0, SPIKE, 0, 0])  # nothing else there: kept, with its flag
-    assert "40 rows put on a grid of 1 Hz: 4 of 4 cells have one" in lines(after)
+    assert "40 rows averaged onto a grid of 1 Hz: 4 of 4 cells filled" in lines(after)
 
 
 def test_sentinels_are_taken_out_before_rows_are_averaged() -> None:
@@ -111,7 +111,7 @@ def test_stages_refuse_what_does_not_conform() -> None:
         check_flight(flight(step_ms=10_000))
     ppm = flight()
     ppm["co"].attrs["units"] = "ppm"
-    with pytest.raises(FlightError, match="'co' is in ppm, not in the suite's ppb"):
+    with pytest.raises(FlightError, match="'co' is in ppm, but the suite has ppb"):
         check_flight(ppm)
 
 
@@ -143,7 +143,7 @@ def test_a_unit_of_another_quantity_is_refused() -> None:
 def test_flags_that_were_averaged_are_refused_and_whole_ones_taken() -> None:
     flagged = flight()
     flagged["qc_co"][0] = SPIKE
-    with pytest.raises(FlightError, match=r"'qc_co' holds 0\.8, and flags are sums of powers of two"):
+    with pytest.raises(FlightError, match=r"'qc_co' holds 0\.8, which is not a sum of flags"):
         conform(flagged.resample(time="10s").mean())
     after = conform(flight().resample(time="10s").mean())
     assert after["qc_co"].dtype == np.int32
@@ -158,7 +158,7 @@ def test_rows_of_the_original_file_are_kept_while_they_are_those_of_the_cells(tm
     for cut in (slice(1, None), slice(None, 9), [0, 1, 2, 3, 4, 5, 6, 7, 9]):
         after = conform(made.isel(time=cut))
         assert "row_index" not in after
-        assert "rows of the original file left out" in lines(after)
+        assert "rows of the original file dropped" in lines(after)
         write_flight(made.isel(time=cut), tmp_path / "x.csv")
         assert len((tmp_path / "x.csv").read_text().splitlines()) == 1 + made.isel(time=cut).sizes["time"]
 
@@ -216,7 +216,7 @@ def _text(raw: xr.Dataset) -> None:
         (_twice, "time does not increase at row 4"),
         (_backwards, "time does not increase at row 2"),
         (_text, "'time' is not a date"),
-        (_over_another_dimension, "'time' is over obs"),
+        (_over_another_dimension, "'time' has dimensions obs"),
     ],
 )
 def test_time_that_cannot_be_used_is_refused(
@@ -241,5 +241,5 @@ def test_a_netcdf_of_another_origin_is_brought_to_the_suite(tmp_path: Path) -> N
     read = read_flight(tmp_path / "s.nc", SUITE)
     np.testing.assert_allclose(read["co"].values, np.arange(10))
     np.testing.assert_allclose(read["air_temperature"].values, 20.0)
-    for said in ("co converted from ppm to ppb", "20 rows put on a grid", "taken as K, put to degC"):
+    for said in ("co converted from ppm to ppb", "20 rows averaged onto a grid", "interpreted as K, converted to degC"):
         assert said in lines(read)

@@ -82,19 +82,23 @@ def test_a_last_line_without_an_end_is_left_out(tmp_path: Path) -> None:
         (tmp_path / "x.csv").write_bytes(whole[:end])
         read = read_flight(tmp_path / "x.csv", SUITE)
         np.testing.assert_array_equal(read["co"].values, flight()["co"].values[:3])
-        assert "last line of x.csv left out: it has no end" in read.attrs["history"]
+        assert "last line of x.csv left out: it is incomplete" in read.attrs["history"]
 
 
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("-1.5", "-1.5x", r"x\.csv, line 2: '-1\.5x' in column 'co' is not a number; is the file whole"),
+        ("-1.5", "-1.5x", r"line 2: '-1\.5x' in column 'co' is not a number; is the file complete"),
         ("-1.5,0", "-1.5,0.5", r"x\.csv, line 2: '0\.5' in column 'qc_co' is not a flag"),
         ("-1.5,0", "-1.5,", r"x\.csv, line 2: '' in column 'qc_co' is not a flag"),
-        ("-1.5,0", "-1.5", r"x\.csv is not a CSV of a flight \(line 2 has not as many cells"),
-        ("-1.5,0", "-1.5,0,7", r"x\.csv is not a CSV of a flight \(line 2 has not as many cells"),
-        ("2025-10-05T14:00:02Z", "2025-13-05T14:00:02Z", r"x\.csv, line 4: '2025-13-05T14:00:02Z' is not a time"),
-        ("2025-10-05T14:00:02Z", "", r"x\.csv, line 4: '' is not a time stamp"),
+        ("-1.5,0", "-1.5", r"x\.csv is not a flight's CSV \(line 2 has a different number of cells"),
+        ("-1.5,0", "-1.5,0,7", r"x\.csv is not a flight's CSV \(line 2 has a different number of cells"),
+        (
+            "2025-10-05T14:00:02Z",
+            "2025-13-05T14:00:02Z",
+            r"x\.csv, line 4: '2025-13-05T14:00:02Z' is not an ISO 8601 time",
+        ),
+        ("2025-10-05T14:00:02Z", "", r"x\.csv, line 4: '' is not an ISO 8601 time stamp"),
         ("2025-10-05T14:00:02Z", "2035-10-05T14:00:02Z", r"x\.csv: nothing was recorded from"),
     ],
 )

@@ -104,7 +104,7 @@ def test_written_file_reads_back_here_and_in_the_public_reader(tmp_path: Path) -
 def test_a_cut_file_is_refused(tmp_path: Path) -> None:
     path = _small(tmp_path)
     path.write_text(path.read_text()[:200])
-    with pytest.raises(Exception, match="not a whole ICARTT file"):
+    with pytest.raises(Exception, match="not a complete ICARTT file"):
         read_flight(path)
 
 
@@ -120,7 +120,7 @@ def test_a_file_cut_in_its_last_line_has_no_other_number(tmp_path: Path) -> None
         for name, values in table.columns.items():
             np.testing.assert_array_equal(values, expected.columns[name][:rows])
         assert bool(table.repairs) == (whole[size - 1] != "\n")
-    assert "last line, which is cut, left out (line 28)" in read_flight(path).attrs["history"]
+    assert "incomplete last line left out (line 28)" in read_flight(path).attrs["history"]
 
 
 def test_a_short_row_is_refused_with_its_line(tmp_path: Path) -> None:
@@ -140,7 +140,7 @@ def test_a_strangers_uncertainty_is_no_channel(tmp_path: Path) -> None:
 def test_a_row_with_other_cells_is_refused_in_one_line(row: str, tmp_path: Path) -> None:
     path = _small(tmp_path)
     path.write_text(path.read_text().replace("86399, -9999, -9999", row))
-    with pytest.raises(FlightError, match="not a whole ICARTT file") as caught:
+    with pytest.raises(FlightError, match="not a complete ICARTT file") as caught:
         read_flight(path)
     assert "\n" not in str(caught.value)
 
@@ -169,7 +169,7 @@ def test_nasas_own_file() -> None:
 def test_a_row_without_a_time_is_refused_with_its_line(tmp_path: Path) -> None:
     *head, row = SMALL.splitlines()
     (tmp_path / "x.ict").write_text("\n".join([*head, "nan," + row.split(",", 1)[1], ""]))
-    with pytest.raises(FlightError, match=f"the time in line {len(head) + 1} is no second of a flight"):
+    with pytest.raises(FlightError, match=f"the time in line {len(head) + 1} is not a valid time"):
         read_table(tmp_path / "x.ict")
 
 
@@ -198,5 +198,5 @@ def test_a_cut_last_line_is_left_out_by_ingest_too(tmp_path: Path) -> None:
     path = _small(tmp_path)
     path.write_text(path.read_text()[:-2])
     flight, intake = ingest([path])
-    assert intake.sources[0].repairs == ("last line, which is cut, left out (line 28)",)
+    assert intake.sources[0].repairs == ("incomplete last line left out (line 28)",)
     assert flight.sizes["time"] == 3

@@ -99,7 +99,7 @@ def test_a_damaged_piece_is_an_error_that_names_its_variable(tmp_path: Path) -> 
     at = data.find(time)
     assert at > 0
     path.write_bytes(data[: at + 8] + bytes([data[at + 8] ^ 1]) + data[at + 9 :])
-    with pytest.raises(FlightError, match=r"f\.nc.*HDF error.*is the file whole\?"):
+    with pytest.raises(FlightError, match=r"f\.nc.*HDF error.*is the file complete\?"):
         read_flight(path)
 
 
@@ -109,7 +109,7 @@ def test_an_empty_heap_is_refused_before_the_library_loops_over_it(tmp_path: Pat
     data = path.read_bytes()
     at = data.find(b"GCOL") + 16
     path.write_bytes(data[:at] + bytes(4000) + data[at + 4000 :])
-    with pytest.raises(FlightError, match=r"f\.nc is damaged at byte [\d,]+; is the file whole\?"):
+    with pytest.raises(FlightError, match=r"f\.nc is damaged at byte [\d,]+; is the file complete\?"):
         read_flight(path)
 
 

@@ -68,7 +68,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
     write_flight(flight(), tmp_path / "f.nc")
     before = (tmp_path / "f.nc").read_bytes()
     broken = flight().drop_attrs()
-    with pytest.raises(FlightError, match="which suite"):
+    with pytest.raises(FlightError, match="does not name its suite"):
         write_flight(broken, tmp_path / "f.nc")
     assert (tmp_path / "f.nc").read_bytes() == before
     assert os.listdir(tmp_path) == ["f.nc"]
@@ -129,12 +129,12 @@ def test_a_strangers_netcdf_is_read_by_a_suite(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("f.txt", "", "no suffix of a flight"),
+        ("f.txt", "", "not a known flight format"),
         ("f.nc", "not netCDF", "cannot be read as netCDF"),
-        ("f.csv", "", "not a CSV"),
+        ("f.csv", "", "not a flight's CSV"),
         ("f.csv", "a,b\n1,2\n", "no column 'time'"),
         ("f.csv", "time,x\n2025-01-01T00:00:00Z,2\n", "pass --suite"),
-        ("f.ict", "time,x\n", "not a whole ICARTT"),
+        ("f.ict", "time,x\n", "not a complete ICARTT"),
     ],
 )
 def test_errors_say_what_is_wrong_in_one_line(tmp_path: Path, name: str, content: str, message: str) -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pc2dae.errors import LogError
-from pc2dae.flight.unit_checks import check_units, checked_position, mended
+from pc2dae.flight.unit_checks import check_units, checked_position, in_expected_units
 from pc2dae.suite import Channel
 
 RNG = np.random.default_rng(1)
@@ -25,7 +25,7 @@ BASE = {"units": "ppb", "valid_min": -500.0, "valid_max": 50_000.0}
     ],
 )
 def test_weather_in_a_unit_that_its_range_shows_is_put_right_and_listed(name, value, expected):
-    values, line = mended(name, np.array([value]), source="x.csv")
+    values, line = in_expected_units(name, np.array([value]), source="x.csv")
     assert values == pytest.approx([expected])
     assert (line is None) == (value == expected)
 
@@ -42,7 +42,7 @@ def test_weather_in_a_unit_that_its_range_shows_is_put_right_and_listed(name, va
 )
 def test_weather_that_fits_no_unit_or_two_is_refused(name, value, words):
     with pytest.raises(LogError) as refused:
-        mended(name, np.array([value]), source="x.csv")
+        in_expected_units(name, np.array([value]), source="x.csv")
     assert words in str(refused.value)
 
 
@@ -116,10 +116,10 @@ def test_a_flight_across_the_equator_and_greenwich_keeps_its_signs():
 
 def test_swapped_and_full_circle_positions_are_put_right():
     latitude, longitude, lines = checked_position(LONGITUDE, LATITUDE, source="x.csv")
-    assert (latitude[0], longitude[0], lines) == (39.0, -96.5, ["latitude and longitude were swapped: put right"])
+    assert (latitude[0], longitude[0], lines) == (39.0, -96.5, ["latitude and longitude were swapped: corrected"])
     _, longitude, lines = checked_position(LATITUDE, LONGITUDE + 360.0, source="x.csv")
     np.testing.assert_allclose(longitude, LONGITUDE)
-    assert lines == ["longitude from 0 to 360 put to -180 to 180"]
+    assert lines == ["longitude from 0 to 360 converted to -180 to 180"]
 
 
 @pytest.mark.parametrize(

@@ -153,7 +153,7 @@ def test_a_column_in_a_unit_that_needs_a_molar_mass_is_refused(tmp_path):
     ("column", "hint"),
     [
         ("co", "did you mean 'co'? its name does not say ppm: give its column and units in the suite"),
-        ("CO [ppb]", "did you mean 'CO [ppb]'? it is named ppb, not ppm: give its column and units in the suite"),
+        ("CO [ppb]", "did you mean 'CO [ppb]'? its name has ppb, not ppm: give its column and units in the suite"),
         ("CO_ppm", "did you mean 'CO_ppm'?"),
         ("soot", "did you mean 'no_ppm'?"),
     ],
@@ -172,7 +172,7 @@ def test_a_channel_named_for_another_unit_is_told(tmp_path):
     (tmp_path / "x.toml").write_text(toml)
     (tmp_path / "in.csv").write_text("time,co\n2024-04-10T13:48:00Z,200\n")
     intake = ingest([tmp_path / "in.csv"], suite=tmp_path / "x.toml")[1]
-    assert intake.sources[0].repairs == ("channel 'co_ppm', named ppm, is read as ppb as the suite says",)
+    assert intake.sources[0].repairs == ("channel 'co_ppm', named ppm, is read as ppb, as in the suite",)
 
 
 def test_what_is_no_table_for_the_suite_says_so(tmp_path):

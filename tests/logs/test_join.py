@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from pc2dae.align.ingest_report import Intake
+from pc2dae.align.ingest_report import IngestReport
 from pc2dae.errors import LogError
 from pc2dae.logs import read_logs
 from pc2dae.pipeline import ingest
@@ -37,12 +37,12 @@ def payload(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def plain(payload: Path) -> tuple[xr.Dataset, Intake]:
+def plain(payload: Path) -> tuple[xr.Dataset, IngestReport]:
     """What the logs give when each is there once."""
     return ingest([payload])
 
 
-def check_rows_used(flight: xr.Dataset, intake: Intake) -> None:
+def check_rows_used(flight: xr.Dataset, intake: IngestReport) -> None:
     """Every row that the table lists as used is in the flight, under the suite's names where the suite has any."""
     sources = load_suite("black-kite").sources
     for source in intake.sources:
@@ -72,7 +72,7 @@ def cut(path: Path) -> None:
 
 @pytest.mark.parametrize("change", [copied, overlapping, cut])
 def test_no_copy_or_part_of_a_log_changes_the_flight(
-    change: Callable[[Path], None], payload: Path, plain: tuple[xr.Dataset, Intake], tmp_path: Path
+    change: Callable[[Path], None], payload: Path, plain: tuple[xr.Dataset, IngestReport], tmp_path: Path
 ) -> None:
     folder = tmp_path / payload.name
     shutil.copytree(payload, folder)
@@ -84,14 +84,14 @@ def test_no_copy_or_part_of_a_log_changes_the_flight(
     check_rows_used(flight, intake)
     xr.testing.assert_equal(flight, plain[0])
     if change is overlapping:
-        assert sum("too used once" in line for source in intake.sources for line in source.repairs) == len(logs) - 1
+        assert sum("used once" in line for source in intake.sources for line in source.repairs) == len(logs) - 1
     else:
         names = {path.name for path in folder.iterdir()} - {path.name for path in payload.iterdir()}
         assert {file for file, _ in intake.ignored} == names
-        assert all(reason.endswith("too: used once") for _, reason in intake.ignored)
+        assert all(reason.endswith(": used once") for _, reason in intake.ignored)
 
 
-def test_every_row_of_the_payload_reaches_a_variable(plain: tuple[xr.Dataset, Intake]) -> None:
+def test_every_row_of_the_payload_reaches_a_variable(plain: tuple[xr.Dataset, IngestReport]) -> None:
     check_rows_used(*plain)
     kinds = {place.key for place in load_suite("black-kite").sources.values()}
     assert {source.instrument for source in plain[1].sources} == kinds

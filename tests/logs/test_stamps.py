@@ -57,7 +57,7 @@ def test_a_12_hour_clock_without_am_and_pm_is_refused(blocks, form):
     with pytest.raises(LogError) as refused:
         parse(*(list(part) for part in np.array_split(stamps, blocks)), form=form)
     assert str(refused.value) == (
-        "x.csv, line 5: the clock goes from 12:59:59 back to 01:00:00 and never shows 13 to 24 hours: a 12-hour clock"
+        "x.csv, line 5: the clock steps back from 12:59:59 to 01:00:00 and never shows 13 to 24 hours: a 12-hour clock"
         " without AM and PM?; write stamps of 24 hours, or with AM and PM"
     )
 
@@ -82,7 +82,7 @@ def test_a_large_file_whose_time_goes_back_is_not_averaged(tmp_path, monkeypatch
     path = tmp_path / "x.csv"
     seconds = [*range(40), *range(20, 60)]
     path.write_text("time,a\n" + "".join(f"2024-04-10 13:48:{s:02d},{i}\n" for i, s in enumerate(seconds)))
-    with pytest.raises(LogError, match=r"x\.csv, line 42: time goes back from 2024-04-10 13:48:39 to .* 13:48:20"):
+    with pytest.raises(LogError, match=r"x\.csv, line 42: time steps back from 2024-04-10 13:48:39 to .* 13:48:20"):
         read_logs([path], suite=SUITE)
     path.write_text("time,a\n" + "".join(f"2024-04-10 13:48:{s:02d},{s}\n" for s in reversed(range(60))))
     (stream,) = read_logs([path], suite=SUITE).streams

@@ -36,7 +36,7 @@ def test_the_papers_choice_from_data_like_the_papers() -> None:
     assert kept(verdicts) == ("bc", "gas", "co2")
     reasons = {v.family: v.reason for v in verdicts}
     assert "below detection" in reasons["pm"]
-    assert "of its noise" in reasons["brc"]
+    assert "times its noise" in reasons["brc"]
     pm = next(v for v in verdicts if v.family == "pm").figures
     # PM is 3 ug m-3, below the limit of 7.5, outside the plumes.
     assert pm["below_detection"] == pytest.approx(1 - PLUMES.mean(), abs=0.02)

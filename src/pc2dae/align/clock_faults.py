@@ -2,7 +2,7 @@
 
 A lost clock stamps a few rows far from the others: they are placed by their neighbours in the file. Of a clock that
 was set back, two moments have one stamp and must not be averaged. Rows that are merely out of order, a block sent
-twice and columns that share no row are no such step. A single clear step is undone: a clock is set because it was
+twice and columns that share no row are not such a step. A single clear step is undone: a clock is set because it was
 wrong, so the rows after the step keep their stamps, and those before it are moved back until there is no gap. Any other
 step is an error.
 """
@@ -19,7 +19,7 @@ from pc2dae.errors import FlightError
 from pc2dae.flight.stream import Stream
 
 LOGGED_TIME = "logged_time"  # among a stream's notes: its stamps before they were repaired
-LARGEST_S = 600.0  # a step beyond is no correction of a running clock: a zone, a second record, a restart
+LARGEST_S = 600.0  # a larger step does not correct a running clock: it is a time zone, a second record or a restart
 _LEAST_ROWS = 2  # per step with the time of an earlier row; a single one may just be late
 _REGULAR = 0.95  # share of steps up to three typical ones, where the record can be expected to have no gap
 
@@ -89,15 +89,15 @@ def undo_step_back(stream: Stream, rate_hz: float) -> Stream:
     is_regular = float(np.mean(np.delete(steps, back - 1) <= 3 * typical)) >= _REGULAR
     if len(back) > 1 or size > LARGEST_S or seconds[first] <= seconds[0] or not is_regular:
         raise FlightError(
-            f"{stream.source}, row {first + 1:,}: time goes back from {old} to {new} UTC, and {number:,} rows have the"
-            " time of other rows: the clock was set back, or two records are in one file",
+            f"{stream.source}, row {first + 1:,}: time steps back from {old} to {new} UTC, and {number:,} rows have the"
+            " time of earlier rows: the clock was set back, or the file holds two records",
             hint="split the file there, or correct the stamps of one part",
         )
     time = stream.time.copy()
     time[:first] -= np.timedelta64(round(size * 1e9), "ns")
     line = (
-        f"the clock was set back by {size:,.0f} s in row {first + 1:,} (from {old} to {new} UTC):"
-        f" the {first:,} rows before are moved back by as much, so that no time is missing between"
+        f"the clock was set back by {size:,.0f} s at row {first + 1:,} (from {old} to {new} UTC):"
+        f" the {first:,} rows before it were shifted back by the same amount, which leaves no gap"
     )
     return replace(stream, time=time, repairs=(*stream.repairs, line))
 

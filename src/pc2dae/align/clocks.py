@@ -2,7 +2,7 @@
 
 Never from plume signals: their delay is the sensor's response. A slow thermometer is late too, so where a lag explains
 the two records better than a shift alone, the shift is the sensor's and not the clock's, and no offset is claimed.
-A pressure inside an instrument is late by less than a second: `flight.inside` takes that off.
+A pressure inside an instrument is late by less than a second: `align.pressure_lag` subtracts that.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ LAG_GAIN = 12.0  # … and from here on a lag explains more than the shift alone
 LONG_RECORD_S = 3 * 3600.0  # from here on a drift is worth looking for
 LAGS_S = (2.0, 5.0, 12.0, 30.0, 80.0)
 
-# In the order of trust; whether a sensor may lag by more than the second that does not matter.
+# Most trusted first; True where a sensor may lag by more than a second, which would matter.
 QUANTITIES: dict[str, tuple[tuple[str, ...], bool]] = {
     "latitude": (("latitude",), False),
     "longitude": (("longitude",), False),
@@ -80,7 +80,7 @@ def find_clocks(streams: Sequence[Stream]) -> list[ClockFit]:
                 fits[stream.key] = fit
             if fit is not None and fit.found:
                 settled.append(fit.corrected(stream))
-    none = "shares nothing with another instrument"
+    none = "no quantity in common with another instrument"
     return [fits.get(stream.key, ClockFit(stream.key, False, by=none)) for stream in streams]
 
 

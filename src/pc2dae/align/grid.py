@@ -1,4 +1,4 @@
-"""Many streams, one regular grid in UTC: samples within a cell are averaged and counted, nothing is invented.
+"""Many streams, one regular grid in UTC: samples within a cell are averaged and counted.
 
 A plain CSV keeps its rows: the flight then has a dimension `row` with `row_time` (UTC stamp of each row of the file),
 `row_index` (its cell on the grid; rows may share one) and, where stamps were not plain UTC, `row_stamp` (text).
@@ -22,7 +22,7 @@ from pc2dae.flags import INTERPOLATED, STALE
 from pc2dae.flight.cells import MAX_NUMBERS, cell_means, grid_of, without_sentinels
 from pc2dae.flight.schema import new_flight
 from pc2dae.flight.stream import Stream
-from pc2dae.flight.unit_checks import check_units, checked_position, mended
+from pc2dae.flight.unit_checks import check_units, checked_position, in_expected_units
 from pc2dae.suite import ENVIRONMENT, MOTION, Source, Suite
 
 FILL_S = 3.0  # gaps up to here may be bridged, and are flagged
@@ -31,7 +31,7 @@ _ELECTRICAL = frozenset({"V", "mV", "A", "nA"})  # what a gas channel is compute
 
 @dataclass(frozen=True)
 class Placed:
-    """Where a stream's rows lie on the grid, for the table people see."""
+    """Where a stream's rows lie on the grid, for the ingest report."""
 
     key: str
     cells: Index  # of each row; −1: outside the flight
@@ -118,7 +118,7 @@ def _on_grid(stream: Stream, cells: Index, count: int, suite: Suite) -> _OnGrid:
                 mean, bridged = bridge(mean, round(FILL_S * suite.rate_hz))
                 flags[name] |= (bridged * INTERPOLATED).astype(np.int32)
         elif name in ENVIRONMENT or name in MOTION:
-            mean, repair = mended(name, mean, source=stream.source)
+            mean, repair = in_expected_units(name, mean, source=stream.source)
             repairs += [repair] if repair else []
         values[name] = mean
         attributes[name] = {"instrument": stream.key}
@@ -185,12 +185,12 @@ def _placed(stream: Stream, cells: Index, rate_hz: float, repairs: tuple[str, ..
     backwards = int((np.diff(stream.time) < np.timedelta64(0)).sum())
     listed = list(repairs)
     if backwards and backwards < 0.5 * len(steps):
-        listed.append(f"time goes back {backwards:,} times: rows put in order")
+        listed.append(f"time steps back {backwards:,} times: rows sorted")
     elif backwards:
-        listed.append("rows run backwards in time: put in order")
+        listed.append("rows are in reverse order: sorted")
     twice = int((steps == 0).sum())
     if twice and typical >= 0.5:
-        listed.append(f"{twice:,} rows share their stamp with another: averaged within the cell")
+        listed.append(f"{twice:,} rows with the time stamp of another row: averaged within the cell")
     return Placed(
         stream.key,
         cells,

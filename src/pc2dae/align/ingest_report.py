@@ -1,4 +1,4 @@
-"""What ingest tells: which file became what, how many rows were used, what was mended, what was left out and why."""
+"""The report of an ingest: each file's instrument, rows used, clock, gaps and repairs, and the files ignored."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pc2dae.flight.stream import Stream
 
 
 @dataclass(frozen=True)
-class Source:
+class SourceReport:
     """One instrument's line of the table."""
 
     file: str
@@ -32,17 +32,17 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Intake:
+class IngestReport:
     """The table that `pc2dae ingest` prints."""
 
     suite: str
-    sources: tuple[Source, ...]
+    sources: tuple[SourceReport, ...]
     ignored: tuple[tuple[str, str], ...]  # file, reason
     notes: tuple[str, ...] = ()
     response_delay_s: dict[str, float] = field(default_factory=dict)  # reported, never applied
 
-    def mended(self) -> list[str]:
-        """A line for each file that was mended or left out."""
+    def repair_lines(self) -> list[str]:
+        """A line for each file that was repaired or ignored."""
         lines = [f"{one.file}: {'; '.join(one.repairs)}" for one in self.sources if one.repairs]
         return lines + [f"ignored {file}: {reason}" for file, reason in self.ignored]
 
@@ -53,10 +53,12 @@ class Intake:
         return table
 
 
-def sources_of(streams: Sequence[Stream], fits: Sequence[ClockFit], placed: Sequence[Placed]) -> tuple[Source, ...]:
-    """A line for every stream."""
+def source_reports(
+    streams: Sequence[Stream], fits: Sequence[ClockFit], placed: Sequence[Placed]
+) -> tuple[SourceReport, ...]:
+    """A report for every stream."""
     return tuple(
-        Source(
+        SourceReport(
             file=stream.source,
             instrument=stream.key,
             rows=stream.rows_read,

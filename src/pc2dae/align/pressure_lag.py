@@ -1,7 +1,7 @@
 """A pressure felt inside an instrument: how much of its delay is the clock's, how much the sensor's own lag.
 
-Both make the record late; only a lag also rounds its corners, and one flight tells the two apart to no better than one
-or two tenths of a second. So no lag is picked: the clock's part is the mean over all lags, each by how well it fits.
+Both make the record late; only a lag also rounds its corners, and one flight separates the two to no better than one
+or two tenths of a second. So no lag is chosen: the clock's part is the mean over all lags, weighted by their fit.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from scipy.signal import lfilter
 from pc2dae.arrays import Array
 
 INSIDE = ("internal_pressure", "cell_pressure")  # the others are open to the air and follow it at once
-LAGS_S = np.linspace(0.0, 1.0, 11)  # nobody states it; more than the second would be seen. Equally likely beforehand
+LAGS_S = np.linspace(0.0, 1.0, 11)  # not on data sheets; more than a second would show. Uniform prior
 FINE_S = 0.5  # a reference sampled more coarsely has round corners itself
 _EDGE_S = 10.0  # left out at both ends, where the smoothing knows one side only
 
@@ -23,7 +23,7 @@ def clock_part(tx: Array, x: Array, ty: Array, y: Array, delay_s: float) -> tupl
     """The clock's part of the delay of y behind x and its standard error [s], the lag being anything in `LAGS_S`.
 
     Model: y(t) = a + b·(h_τ ∗ p)(t − s) + slow + noise, with h_τ a first-order lag and p the reference without its
-    noise: left in, it would make a long lag look good for averaging it. y stays as sampled, which rounds nothing.
+    noise, which would favour long lags because they average it. y is used as sampled, which rounds nothing.
     """
     step, quiet = smoothed(tx, x)
     at_reference = tx[0] + step * np.arange(len(quiet))

@@ -1,4 +1,4 @@
-"""What sensor physics says."""
+"""Corrections from sensor physics: factory sheets, filter loading, zero."""
 
 from pc2dae.calibration.compensate import compensate, without_sheet
 from pc2dae.calibration.electrochemical import (

@@ -1,7 +1,7 @@
 """Filter photometers: attenuation to black carbon, loading from two spots, brown carbon.
 
 Light through a filter falls as smoke gathers on it: ATN = −100·ln(I/I0). On a loaded filter each particle counts for
-less; two spots that darken at different rates tell how much (Drinovec et al. 2015, doi:10.5194/amt-8-1965-2015).
+less; two spots that darken at different rates show how much (Drinovec et al. 2015, doi:10.5194/amt-8-1965-2015).
 Averaging until the filter has darkened enough (ONA) is a denoiser: see `filters.ona`.
 """
 
@@ -21,7 +21,7 @@ from pc2dae.flight.schema import add_history, check_flight
 MASS_ATTENUATION = {375.0: 24.069, 470.0: 19.070, 528.0: 17.028, 625.0: 14.091, 880.0: 10.120}
 _SPOT_M2 = np.pi * 0.0015**2
 _C_REF = 1.3
-_LOADED = 3.0  # attenuation from which two spots tell enough
+_LOADED = 3.0  # attenuation from which two spots differ enough
 _NEW_SPOT = 1.0  # a fall in attenuation that noise never makes: the tape moved
 
 

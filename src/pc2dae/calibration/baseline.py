@@ -39,13 +39,13 @@ def rezero(flight: xr.Dataset, channels: Sequence[str] | None = None) -> xr.Data
         if np.median(level) < channel.lower_bound - sigma[row]:
             done[channel.name] = ("time", values[row] - level + channel.lower_bound, dict(flight[channel.name].attrs))
             moved.append(f"{channel.name} by {channel.lower_bound - np.median(level):+.4g} {channel.units}")
-    return add_history(done, f"new zero from clean air: {'; '.join(moved) if moved else 'no channel needed one'}")
+    return add_history(done, f"re-zeroed in clean air: {'; '.join(moved) if moved else 'no channel needed it'}")
 
 
 def clean_air(values: Array, valid: Mask, sigma: Array, *, rate_hz: float = 1.0) -> Mask:
     """Where the channel that shows plumes best shows none; arrays (channel, time)."""
     if not valid.any():
-        raise FlightError("no channel holds a value", hint="look at the flags with `pc2dae inspect`")
+        raise FlightError("no channel has a valid value", hint="look at the flags with `pc2dae inspect`")
     strength = [
         (np.nanquantile(v[ok], 0.99) - np.nanmedian(v[ok])) / s if ok.any() and s > 0 else 0.0
         for v, ok, s in zip(values, valid, sigma, strict=True)

@@ -30,7 +30,7 @@ _CELL = {"o3": "OX"}  # ozone is read by a cell named after both its gases; ever
 def compensate(flight: xr.Dataset) -> xr.Dataset:
     """A flight whose electrochemical channels come from WE, AE and temperature, and whose differences are taken.
 
-    A board without a sheet keeps its millivolts and its channels stay missing; the history says so.
+    A board without a sheet keeps its millivolts and its channels remain missing, with a line in the history.
     """
     suite = check_flight(flight)
     done: Variables = {str(name): variable for name, variable in flight.variables.items()}
@@ -58,7 +58,7 @@ def compensate(flight: xr.Dataset) -> xr.Dataset:
 
 
 def without_sheet(flight: xr.Dataset) -> list[str]:
-    """Channels that stay missing because their board came without a calibration sheet."""
+    """Channels that remain missing because their board came without a calibration sheet."""
     suite = check_flight(flight)
     sheets = json.loads(flight.attrs.get("calibration", "{}"))
     return [n for n in _electrochemical(suite, flight) if suite.sources[n].key not in sheets]
@@ -88,7 +88,7 @@ def _compute(done: Variables, suite: Suite, name: str, sheet: Mapping[str, Any])
         cell_uncertainty(ppb, ae, temperature, sheet, kind),
         {
             "units": suite[name].units,
-            "long_name": f"one sigma of {name} from the sheet's sensitivity and the cell's temperature, noise apart",
+            "long_name": f"one sigma of {name} from the sheet's sensitivity and the cell's temperature, without noise",
         },
     )
 

@@ -85,7 +85,7 @@ def _opened(source: Path, *, suite: str | None, zone: str | None, salvage: bool)
     if is_flight(source):
         return pipeline.open_flight(source, suite=suite, zone=zone)
     flight, intake = pipeline.ingest([source], suite=suite, zone=zone, salvage=salvage)
-    for line in (*intake.mended(), *intake.notes):
+    for line in (*intake.repair_lines(), *intake.notes):
         typer.echo(line)
     return flight
 

@@ -11,7 +11,7 @@ from pc2dae.cli.app import again, app
 from pc2dae.cli.output import FORCE, check_output
 
 if TYPE_CHECKING:
-    from pc2dae.align.ingest_report import Intake
+    from pc2dae.align.ingest_report import IngestReport
 
 
 @app.command()
@@ -60,7 +60,7 @@ def ingest(
         typer.echo("nothing written; add -o flight.nc")
 
 
-def _show(intake: Intake, samples: int, first: str, last: str) -> None:
+def _show(intake: IngestReport, samples: int, first: str, last: str) -> None:
     """The table in eighty columns; what was mended or left out follows in words."""
     from rich.console import Console
     from rich.table import Table

@@ -14,12 +14,12 @@ from pc2dae.sentinels import describe, find_sentinels
 MAX_NUMBERS = 60_000_000  # cells × variables of a flight
 SLACK_S = 15.0  # wrong clocks let a record stick out by so much beyond the one on GPS time
 EARLY = 0.05  # a sample so little (in cells) before its cell belongs to it
-LONGEST_GAP_S = 12 * 3600.0  # a live stream ends a flight after an hour; a file of a day with a long rest is still one
-_LEAST_CELLS = 3600  # a slow record may rest longer: so few empty cells harm nobody
+LONGEST_GAP_S = 12 * 3600.0  # a live stream ends a flight after an hour; a file may pause for longer
+_LEAST_CELLS = 3600  # a slow record may pause longer: so few empty cells do no harm
 
 
 def longest_gap_s(rate_hz: float) -> float:
-    """How long a flight may rest [s] on a grid of `rate_hz`."""
+    """The longest pause [s] within a flight on a grid of `rate_hz`."""
     return max(LONGEST_GAP_S, _LEAST_CELLS / rate_hz)
 
 
@@ -55,7 +55,7 @@ def cells_of(time: NDArray[np.datetime64], start: np.datetime64, rate_hz: float)
 
 
 def cell_means(cells: Index, values: Array, is_stale: Mask, count: int) -> tuple[Array, Mask]:
-    """Mean of each cell's fresh rows (of the stale ones where there are no others), and where a fresh one is."""
+    """Mean of each cell's fresh rows (of its stale ones where it has no others), and which cells have a fresh row."""
     finite = np.isfinite(values) & (cells >= 0)
     fresh = finite & ~is_stale
     number = np.bincount(cells[fresh], minlength=count)

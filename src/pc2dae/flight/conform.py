@@ -54,14 +54,14 @@ def _check_attributes(flight: xr.Dataset) -> None:
     """Refuse attributes that a stage could not use."""
     for key in ("history", "calibration"):
         if not isinstance(flight.attrs.get(key, ""), str):
-            raise FlightError(f"the flight's attribute '{key}' is not text", hint="is the file whole?")
+            raise FlightError(f"the flight's attribute '{key}' is not text", hint="is the file complete?")
     try:
         sheets = json.loads(flight.attrs.get("calibration", "{}"))
     except ValueError:
         sheets = None
     if not isinstance(sheets, dict) or not all(isinstance(sheet, dict) for sheet in sheets.values()):
         raise FlightError(
-            "the flight's attribute 'calibration' is not the JSON of calibration sheets", hint="is the file whole?"
+            "the flight's attribute 'calibration' is not the JSON of calibration sheets", hint="is the file complete?"
         )
 
 
@@ -75,7 +75,7 @@ def _with_whole_flags(flight: xr.Dataset, suite: Suite) -> xr.Dataset:
             odd = ~((bits >= 0) & (bits <= np.iinfo(np.int32).max) & (bits == np.floor(bits)))
             if odd.any():
                 raise FlightError(
-                    f"'qc_{name}' holds {bits[odd][0]:g}, and flags are sums of powers of two",
+                    f"'qc_{name}' holds {bits[odd][0]:g}, which is not a sum of flags",
                     hint="do not average flags: lower the suite's rate_hz instead, and rows are averaged on its grid",
                 )
             whole[f"qc_{name}"] = xr.Variable(qc.dims, bits.astype(np.int32), qc.attrs)
@@ -175,8 +175,10 @@ def _regridded(flight: xr.Dataset, suite: Suite) -> xr.Dataset:
     others = flight.drop_vars([*over_time, "time"])
     grid = others.assign_coords(time=stamps).assign(found).set_coords([n for n in flight.coords if n in found])
     filled = len(np.unique(cells))
-    lines.append(f"{len(cells):,} rows put on a grid of {suite.rate_hz:g} Hz: {filled:,} of {count:,} cells have one")
-    lines += [f"not put on the grid, and left out: {', '.join(left_out)}"] if left_out else []
+    lines.append(
+        f"{len(cells):,} rows averaged onto a grid of {suite.rate_hz:g} Hz: {filled:,} of {count:,} cells filled"
+    )
+    lines += [f"not on the grid, dropped: {', '.join(left_out)}"] if left_out else []
     for line in lines:
         grid = add_history(grid, line)
     if "row_index" in grid:
@@ -241,7 +243,7 @@ def without_lost_rows(flight: xr.Dataset, rate_hz: float) -> xr.Dataset:
     if "row_index" not in flight or _has_its_rows(flight, rate_hz):
         return flight
     lost = [name for name in ("row_index", "row_time", "row_stamp") if name in flight]
-    return add_history(flight.drop_vars(lost), "rows of the original file left out: the flight was cut or changed")
+    return add_history(flight.drop_vars(lost), "rows of the original file dropped: the flight was trimmed or modified")
 
 
 def _has_its_rows(flight: xr.Dataset, rate_hz: float) -> bool:

@@ -102,7 +102,7 @@ def without_conventions(dataset: xr.Dataset) -> xr.Dataset:
         scalars = [name for name in added["variables"] if name in dataset and dataset[name].ndim == 0]
         attributes = {str(name): list(keys) for name, keys in added["attributes"].items()}
     except (ValueError, TypeError, KeyError, AttributeError):
-        raise FlightError(f"attribute '{ADDED}' is damaged", hint="is the file whole?") from None
+        raise FlightError(f"attribute '{ADDED}' is damaged", hint="is the file complete?") from None
     flight = dataset.drop_vars(scalars)
     for name, keys in attributes.items():
         attrs = flight.attrs if name == "" else flight[name].attrs if name in flight else {}

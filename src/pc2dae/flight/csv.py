@@ -64,7 +64,7 @@ def read_csv(path: Path, suite: Suite | None = None) -> xr.Dataset:
     level = "denoised" if estimated else "screened" if flags else "raw"
     flight = new_flight(time, values, suite, flags=flags, flight_id=path.stem, level=level, history=f"read {path.name}")
     if is_cut:
-        flight = add_history(flight, f"last line of {path.name} left out: it has no end")
+        flight = add_history(flight, f"last line of {path.name} left out: it is incomplete")
     rows = {"row_index": ("row", np.arange(len(time))), "row_time": ("row", time), "row_stamp": ("row", stamps)}
     on_grid = conform(flight.assign(rows), in_order=False)
     is_plain = np.array_equal(on_grid["time"].values, time) and np.array_equal(_stamps(flight), stamps)
@@ -101,16 +101,16 @@ def _cells(path: Path) -> tuple[pd.DataFrame, bool]:
         head = next(rows, [])
         short = next((rows.line_num for row in rows if row and len(row) != len(head)), None)
         if short is not None:
-            raise ValueError(f"line {short:,} has not as many cells as the head")
+            raise ValueError(f"line {short:,} has a different number of cells than the header")
         table = pd.read_csv(io.StringIO(text, newline=""), dtype=str, keep_default_na=False)
     except (ValueError, csv.Error, pd.errors.ParserError) as error:
         why = " ".join(str(error).split())
-        raise FlightError(f"{path.name} is not a CSV of a flight ({why})", hint="is the file whole?") from None
+        raise FlightError(f"{path.name} is not a flight's CSV ({why})", hint="is the file complete?") from None
     return table, is_cut
 
 
 def guarded(table: pd.DataFrame) -> pd.DataFrame:
-    """The table with an apostrophe before every text that a spreadsheet would take for a formula; numbers stay."""
+    """The table with an apostrophe before every text that a spreadsheet would read as a formula."""
     texts = {name: column.map(_guarded) for name, column in table.items() if not is_numeric_dtype(column)}
     return table.assign(**{str(name): column for name, column in texts.items()}).rename(columns=_guarded)
 
@@ -131,7 +131,7 @@ def _parsed(stamps: NDArray[np.object_], where: str) -> NDArray[np.datetime64]:
     if time.isna().any():
         row = int(np.argmax(time.isna()))
         raise FlightError(
-            f"{where}, line {row + 2:,}: '{str(stamps[row])[:30]}' is not a time stamp of ISO 8601",
+            f"{where}, line {row + 2:,}: '{str(stamps[row])[:30]}' is not an ISO 8601 time stamp",
             hint="run `pc2dae ingest` on the original file",
         )
     return np.asarray(time.to_numpy("datetime64[ns]"))
@@ -145,7 +145,7 @@ def _numbers(column: pd.Series[str], where: str) -> Array:
         row = int(np.argmax(odd))
         raise FlightError(
             f"{where}, line {row + 2:,}: '{str(column.iloc[row])[:30]}' in column '{column.name}' is not a number",
-            hint="is the file whole?",
+            hint="is the file complete?",
         )
     return np.asarray(found)
 
@@ -157,7 +157,7 @@ def _flags(column: pd.Series[str], where: str) -> NDArray[np.int32]:
         row = int(np.argmax(odd))
         raise FlightError(
             f"{where}, line {row + 2:,}: '{column.iloc[row]}' in column '{column.name}' is not a flag",
-            hint="is the file whole?",
+            hint="is the file complete?",
         )
     return found.astype(np.int32)
 
@@ -168,7 +168,7 @@ def _fitting(columns: list[str], where: str) -> Suite:
         families = [f.name for f in suite.family if all(channel.name in columns for channel in f.channel)]
         if families:
             return suite.only(families)
-    raise FlightError(f"{where} does not say which suite it was made with", hint="pass --suite")
+    raise FlightError(f"{where} does not name its suite", hint="pass --suite")
 
 
 def _stamps(flight: xr.Dataset) -> NDArray[np.str_]:

@@ -86,15 +86,15 @@ def parse_icartt(text: str, name: str) -> IcarttTable:
         if not len(scales) == len(missing) == len(variables) == count:
             raise ValueError(f"{count} variables, but {len(scales)} scale factors and {len(missing)} missing values")
         if len({column for column, *_ in variables}) < count:
-            raise ValueError("two variables have one name")
+            raise ValueError("two variables have the same name")
         special = 12 + count
         comments = tuple(lines[special + 1 + int(lines[special]) + 1 : head - 1])
         is_cut = not text.endswith("\n")  # then a number may be cut too, and a missing value become one
         data = _rows(lines[head : len(lines) - is_cut], head, count)
     except (ValueError, IndexError, OverflowError, pd.errors.ParserError) as error:
         raise FlightError(
-            f"{name} is not a whole ICARTT file ({' '.join(str(error).split())[:150]})",
-            hint="its first line says `lines, 1001`",
+            f"{name} is not a complete ICARTT file ({' '.join(str(error).split())[:150]})",
+            hint="its first line should be `<header lines>, 1001`",
         ) from None
     limits = {flag: _keyword(comments, f"{flag}_FLAG") for flag in ("ULOD", "LLOD")}
     columns, flags = {}, {}
@@ -112,7 +112,7 @@ def parse_icartt(text: str, name: str) -> IcarttTable:
         flags=flags,
         interval_s=interval,
         comments=comments,
-        repairs=(f"last line, which is cut, left out (line {len(lines):,})",) if is_cut else (),
+        repairs=(f"incomplete last line left out (line {len(lines):,})",) if is_cut else (),
     )
 
 
@@ -127,7 +127,7 @@ def _rows(rows: list[str], head: int, count: int) -> Array:
         raise ValueError(f"rows have {data.shape[1]} numbers, expected {count + 1}")
     untimed = ~(np.abs(data[:, 0]) < _LONGEST_S)
     if untimed.any():
-        raise ValueError(f"the time in line {head + int(np.argmax(untimed)) + 1:,} is no second of a flight")
+        raise ValueError(f"the time in line {head + int(np.argmax(untimed)) + 1:,} is not a valid time")
     return data
 
 
@@ -163,21 +163,21 @@ def _attributes(text: str, where: str) -> dict[str, Any]:
     except ValueError:
         attrs = None
     if not isinstance(attrs, dict) or not isinstance(attrs.get("suite", ""), str):
-        raise FlightError(f"{where}: the comment '{_OURS}' is damaged", hint="is the file whole?")
+        raise FlightError(f"{where}: the comment '{_OURS}' is damaged", hint="is the file complete?")
     return attrs
 
 
 def _flags(name: str, values: Array, where: str) -> NDArray[np.int32]:
     known = np.nan_to_num(values)
     if np.any((known < 0) | (known > np.iinfo(np.int32).max) | (known != np.floor(known))):
-        raise FlightError(f"{where}: 'qc_{name}' holds numbers that are not flags", hint="is the file whole?")
+        raise FlightError(f"{where}: 'qc_{name}' contains numbers that are not flags", hint="is the file complete?")
     return known.astype(np.int32)
 
 
 def _suite_of(table: IcarttTable, name: str) -> Suite:
     channels = concentrations(table.columns, table.units)
     if not channels:
-        raise FlightError(f"{name} holds no concentration", hint="pass --suite")
+        raise FlightError(f"{name} contains no concentration", hint="pass --suite")
     rate = 1 / table.interval_s if table.interval_s > 0 else 1.0
     return Suite(name=name, rate_hz=rate, family=(Family(name=FAMILY, channel=tuple(channels)),))
 
@@ -215,14 +215,14 @@ def write_icartt(flight: xr.Dataset, path: Path) -> None:
     attrs = {k: v for k, v in flight.attrs.items() if isinstance(v, str | int | float)}
     ours = f" {_OURS}: {json.dumps(attrs, sort_keys=True)}"
     comments = [*_keywords(flight, missing), ours, "REVISION: R0", "R0: written by pc2dae"]
-    created, begun = timestamp()[:10].replace("-", ", "), str(midnight).replace("-", ", ")
+    created, collected = timestamp()[:10].replace("-", ", "), str(midnight).replace("-", ", ")
     lines = [
         str(flight.attrs.get("creator_name", "not stated")),
         str(flight.attrs.get("institution", "not stated")),
         f"in-situ sensors of suite {suite_of(flight).name} on an uncrewed aircraft",
         str(flight.attrs.get("project", "not stated")),
         "1, 1",
-        f"{begun}, {created}",
+        f"{collected}, {created}",
         f"{interval:g}",
         "Time_Start, seconds, Time_Start, seconds after midnight UTC",
         str(len(names)),

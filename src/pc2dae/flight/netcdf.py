@@ -58,7 +58,7 @@ def _roomy(size: int) -> Path:
     for folder in folders:
         if folder.is_dir() and os.access(folder, os.W_OK) and shutil.disk_usage(folder).free > size:
             return folder
-    raise OSError(errno.ENOSPC, f"no space left on the device, {size:,} bytes are needed for a while", str(folders[-1]))
+    raise OSError(errno.ENOSPC, f"no space left on the device: {size:,} bytes are needed temporarily", str(folders[-1]))
 
 
 def read_netcdf(path: Path, *, foreign: Collection[str] | None = None) -> xr.Dataset:

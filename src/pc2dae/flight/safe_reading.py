@@ -37,7 +37,9 @@ def reading(path: Path, form: str) -> Iterator[None]:
     except Pc2daeError:
         raise
     except Exception as error:  # noqa: BLE001 - the libraries raise whatever the damage leads to
-        raise FlightError(f"{path.name} cannot be read as {form} ({_line(error)})", hint="is the file whole?") from None
+        raise FlightError(
+            f"{path.name} cannot be read as {form} ({_line(error)})", hint="is the file complete?"
+        ) from None
 
 
 def load(opened: xr.Dataset, path: Path) -> xr.Dataset:
@@ -47,7 +49,7 @@ def load(opened: xr.Dataset, path: Path) -> xr.Dataset:
             variable.load()
         except Exception as error:  # noqa: BLE001 - the libraries raise whatever the damage leads to
             raise FlightError(
-                f"{path.name}: variable '{name}' cannot be read ({_line(error)})", hint="is the file whole?"
+                f"{path.name}: variable '{name}' cannot be read ({_line(error)})", hint="is the file complete?"
             ) from None
     return opened
 
@@ -70,7 +72,7 @@ def check_heaps(path: Path) -> None:
                     size = int.from_bytes(data[place + 8 : place + 16], "little")
                     length = 16 + (size + 7) // 8 * 8 if any(data[place : place + 2]) else size
                     if length < 16:
-                        raise FlightError(f"{path.name} is damaged at byte {place:,}", hint="is the file whole?")
+                        raise FlightError(f"{path.name} is damaged at byte {place:,}", hint="is the file complete?")
                     place += length
                 at = data.find(_HEAP, at + 1)
 

@@ -52,7 +52,7 @@ def new_flight(
 ) -> xr.Dataset:
     """A flight of `values` by name (channels, environment, motion); what the suite names and they lack is all missing.
 
-    `values` may hold further variables (millivolts, a second speed): they are kept as they are, without flags.
+    `values` may hold other variables (millivolts, a second speed): they are kept unchanged, without flags.
     """
     stamps = np.asarray(time, dtype="datetime64[ns]")
     found: dict[str, xr.Variable] = {}
@@ -60,9 +60,9 @@ def new_flight(
         if name in values or name in suite.names:
             column = np.asarray(values.get(name, np.full(len(stamps), np.nan)), dtype=np.float64)
             found[name] = xr.Variable("time", column, dict(_COMMON.get(name, {})))
-    for name, further in values.items():
+    for name, other in values.items():
         if name not in found:
-            found[name] = xr.Variable("time", np.asarray(further))
+            found[name] = xr.Variable("time", np.asarray(other))
     for channel in suite.channels:
         name = channel.name
         found[name].attrs |= {
@@ -112,7 +112,7 @@ def qc_attributes(name: str) -> dict[str, Any]:
 def suite_of(flight: xr.Dataset) -> Suite:
     """The suite a flight was made with."""
     if "suite" not in flight.attrs:
-        raise FlightError("the flight does not say which suite it was made with", hint="pass --suite")
+        raise FlightError("the flight does not name its suite", hint="pass --suite")
     if not isinstance(flight.attrs["suite"], str):
         raise FlightError("the flight's attribute 'suite' is not text", hint="pass --suite")
     return parse_suite(flight.attrs["suite"], where="the flight's suite")
@@ -135,7 +135,7 @@ def has_estimate(flight: xr.Dataset, name: str) -> bool:
 
 
 def add_history(flight: xr.Dataset, line: str, *, level: str | None = None) -> xr.Dataset:
-    """A copy of `flight` whose history says one thing more."""
+    """A copy of `flight` with one more line of history."""
     attrs = dict(flight.attrs)
     plain = " ".join(line.encode("utf-8", "replace").decode().split())  # a file may have any name
     attrs["history"] = "\n".join(filter(None, [attrs.get("history", ""), f"{timestamp()} pc2dae: {plain}"]))
@@ -159,7 +159,7 @@ def check_flight(flight: xr.Dataset, *, level: str | None = None) -> Suite:
     for name, wanted in units_of(suite).items():
         given = str(flight[name].attrs.get("units", "")) if name in flight else ""
         if given not in ("", wanted) and conversion(given, wanted) != (1.0, 0.0):
-            raise FlightError(f"'{name}' is in {given}, not in the suite's {wanted}", hint=CONFORM)
+            raise FlightError(f"'{name}' is in {given}, but the suite has {wanted}", hint=CONFORM)
     reached = level_of(flight)
     if level is not None and LEVELS.index(reached) < LEVELS.index(level):
         command = {"denoised": "pc2dae denoise"}.get(level, "pc2dae ingest")
@@ -175,12 +175,14 @@ def check_flight(flight: xr.Dataset, *, level: str | None = None) -> Suite:
 
 
 def check_time(flight: xr.Dataset, *, in_order: bool = True) -> None:
-    """Refuse time stamps that are not dates of our age or, unless `in_order` is false, do not increase."""
+    """Refuse time stamps that are not plausible dates or, unless `in_order` is false, do not increase."""
     if "time" not in flight.dims:
         raise FlightError("the dataset has no dimension 'time'", hint=nearest("time", [str(d) for d in flight.dims]))
     time = flight["time"]
     if time.dims != ("time",):
-        raise FlightError(f"'time' is over {', '.join(map(str, time.dims))}", hint="expected one stamp for each row")
+        raise FlightError(
+            f"'time' has dimensions {', '.join(map(str, time.dims))}", hint="expected one stamp for each row"
+        )
     if not np.issubdtype(time.dtype, np.datetime64):
         calendar = getattr(next(iter(time.values), None), "calendar", None)
         if calendar is not None:
@@ -198,7 +200,7 @@ def check_time(flight: xr.Dataset, *, in_order: bool = True) -> None:
         raise FlightError("the flight is empty", hint="is there a row with a valid time stamp?")
     if np.isnat(stamps).any():
         raise FlightError(
-            f"row {int(np.argmax(np.isnat(stamps))) + 1:,} has no time stamp", hint="take out the rows without one"
+            f"row {int(np.argmax(np.isnat(stamps))) + 1:,} has no time stamp", hint="remove the rows without one"
         )
     years = stamps.astype("datetime64[Y]").astype(np.int64) + 1970
     outside = (years < _YEARS[0]) | (years > _YEARS[1])
@@ -235,8 +237,8 @@ def check_variables(flight: xr.Dataset, suite: Suite) -> None:
 def check_variable(variable: xr.DataArray, expected: str = "numbers", kinds: str = "fiu") -> None:
     """Refuse a variable that is not over time alone, or of another type than `kinds` (numpy's letters)."""
     if variable.dims != ("time",):
-        dims = ", ".join(map(str, variable.dims)) or "no dimension"
-        raise FlightError(f"'{variable.name}' is over {dims}", hint="expected a variable over time alone")
+        dims = ", ".join(map(str, variable.dims)) or "()"
+        raise FlightError(f"'{variable.name}' has dimensions {dims}", hint="expected the dimension 'time' alone")
     if variable.dtype.kind not in kinds:
         raise FlightError(f"'{variable.name}' is of type {variable.dtype}", hint=f"expected {expected}")
 

@@ -1,4 +1,4 @@
-"""Flights as files, by suffix: .nc (CF netCDF), .csv, .ict (ICARTT), .zarr; there whole or not at all."""
+"""Flights as files, by suffix: .nc (CF netCDF), .csv, .ict (ICARTT), .zarr; written completely or not at all."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pc2dae.flight.csv import has_flags, read_csv, write_csv
 from pc2dae.flight.icartt import read_icartt, write_icartt
 from pc2dae.flight.netcdf import netcdf_bytes, read_netcdf
 from pc2dae.flight.schema import add_history, check_time, check_variable, new_flight, suite_of
-from pc2dae.flight.unit_checks import check_units, mended
+from pc2dae.flight.unit_checks import check_units, in_expected_units
 from pc2dae.flight.zarr import open_zarr, require_zarr, write_zarr
 from pc2dae.suite import ENVIRONMENT, MOTION, Suite
 
@@ -36,19 +36,19 @@ def write_flight(flight: xr.Dataset, path: str | os.PathLike[str]) -> None:
 
 
 def check_target(path: str | os.PathLike[str]) -> None:
-    """Refuse before the work what would fail after it: no format, no place to write."""
+    """Raise before the work what would fail after it: unknown format, no writable folder."""
     target = Path(path)
     if _suffix(target) == ".zarr":
         require_zarr()
     place = next(folder for folder in target.absolute().parents if folder.exists())
     if not place.is_dir():
-        raise FlightError(f"{target} cannot be written: {place} is not a folder", hint="give -o another place")
+        raise FlightError(f"{target} cannot be written: {place} is not a folder", hint="choose another path with -o")
     if not os.access(place, os.W_OK | os.X_OK):
-        raise FlightError(f"{target} cannot be written: no permission in {place}", hint="give -o another place")
+        raise FlightError(f"{target} cannot be written: no permission in {place}", hint="choose another path with -o")
 
 
 def read_flight(path: str | os.PathLike[str], suite: Suite | None = None) -> xr.Dataset:
-    """The flight in a file; `suite` describes one that does not say itself, and overrules one that does."""
+    """The flight in a file; `suite` is needed if the file does not name one, and overrides the one it names."""
     source = Path(path)
     suffix = _suffix(source)
     if not source.exists():
@@ -76,7 +76,7 @@ def _described(dataset: xr.Dataset, source: Path, suite: Suite | None) -> xr.Dat
             dataset = dataset.assign_attrs(suite=suite.model_dump_json(exclude_defaults=True))
         return conform(dataset)
     if suite is None:
-        raise FlightError(f"{source.name} does not say which suite it was made with", hint="pass --suite")
+        raise FlightError(f"{source.name} does not name its suite", hint="pass --suite")
     check_time(dataset)
     columns = _columns(suite)
     found = {name: dataset[column] for name, column in columns.items() if column in dataset}
@@ -95,19 +95,19 @@ def _described(dataset: xr.Dataset, source: Path, suite: Suite | None) -> xr.Dat
 
 
 def _columns(suite: Suite) -> dict[str, str]:
-    """What a file of another origin calls the channels, air and motion of a suite."""
+    """The names that a file of another origin has for the channels, air and motion of a suite."""
     columns = {c.name: c.column or c.name for c in suite.channels} | {n: n for n in (*ENVIRONMENT, *MOTION)}
     return columns | {str(key): column for key, column in (suite.environment | suite.motion).items()}
 
 
 def _plausible(flight: xr.Dataset, unstated: Iterable[str], source: Path) -> xr.Dataset:
-    """The flight with what has no stated unit judged by its range: air is converted, a channel refused."""
+    """The flight with variables without units checked by their range: air is converted, a channel is an error."""
     suite = suite_of(flight)
     for name in unstated:
         if name in suite.names:
             check_units(suite[name], flight[name].values, source=source.name)
             continue
-        values, repair = mended(name, flight[name].values, source=source.name)
+        values, repair = in_expected_units(name, flight[name].values, source=source.name)
         if repair is not None:
             flight = add_history(flight.assign({name: flight[name].copy(data=values)}), repair)
     return flight
@@ -130,5 +130,5 @@ def is_flight(path: str | os.PathLike[str]) -> bool:
 def _suffix(path: Path) -> str:
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
-        raise FlightError(f"'{path.name}' has no suffix of a flight", hint=f"use one of {', '.join(SUFFIXES)}")
+        raise FlightError(f"'{path.name}' is not a known flight format", hint=f"use one of {', '.join(SUFFIXES)}")
     return suffix

@@ -27,7 +27,7 @@ class Stream:
     units: dict[str, str]  # of every column
     clock: str = "rtc"  # "gps" where stamps come from GPS, "rtc" where from a clock of the instrument's own
     rows_read: int = 0  # data rows in the file, kept or not
-    repairs: tuple[str, ...] = ()  # what was mended or left out, one line each, with counts
+    repairs: tuple[str, ...] = ()  # what was repaired or left out, one line each, with counts
     calibration: dict[str, Any] | None = None  # factory sheet (electrochemical boards)
     source: str = ""  # file name
     serial: str = ""

@@ -26,32 +26,32 @@ _CH4_PPM = (1.6, 2.4)  # the cleanest air of any record: 1.75 to 2.0 ppm worldwi
 _CO_PPM = (0.02, 5.0)  # the median of any record outdoors, in a fire's smoke too
 _QUIETEST_CO_PPB = 0.1  # no sensor of CO has less noise
 _NOISE_OFF = 150.0  # a sensor's noise is within this factor of what its suite says; a wrong unit is 1000 off
-_OF_RANGE = 1e-5  # a record that stays below this share of its valid range measures nothing in this unit
+_OF_RANGE = 1e-5  # a record below this share of its valid range is not in this unit
 _HOTTEST_C = 60.0  # as the median of a record; from 60 degF (16 degC) on a thermometer in degF is above it
 _KPA_OR_INHG = (20.0, 33.0)  # kPa above 9 km, inHg below 3.5 km
 _UNIT_HINT = "write the unit into the column's name, as in 'P [inHg]' or 'T [degF]', and into the suite"
 
 
-def mended(name: str, values: Array, *, source: str) -> tuple[Array, str | None]:
+def in_expected_units(name: str, values: Array, *, source: str) -> tuple[Array, str | None]:
     """Environment in this project's units: kelvin, pascal, kilopascal and fractions are recognised by their range."""
     finite = values[np.isfinite(values)]
     if not len(finite):
         return values, None
     middle = float(np.median(finite))
     if name == "air_temperature" and 200.0 < middle < 340.0:
-        return values - 273.15, f"air_temperature around {middle:.0f} taken as K, put to degC"
+        return values - 273.15, f"air_temperature around {middle:.0f} interpreted as K, converted to degC"
     if name == "air_temperature" and not -100.0 <= middle <= _HOTTEST_C:
         raise LogError(f"{source}: an air temperature around {middle:.0f} degC is not possible", hint=_UNIT_HINT)
     if name == "air_pressure" and 20_000.0 < middle < 120_000.0:
-        return values / 100.0, f"air_pressure around {middle:,.0f} taken as Pa, put to hPa"
+        return values / 100.0, f"air_pressure around {middle:,.0f} interpreted as Pa, converted to hPa"
     if name == "air_pressure" and _KPA_OR_INHG[0] < middle < _KPA_OR_INHG[1]:
         raise LogError(f"{source}: an air pressure around {middle:.1f} may be in inHg or kPa", hint=_UNIT_HINT)
     if name == "air_pressure" and _KPA_OR_INHG[1] <= middle < 120.0:
-        return values * 10.0, f"air_pressure around {middle:.0f} taken as kPa, put to hPa"
+        return values * 10.0, f"air_pressure around {middle:.0f} interpreted as kPa, converted to hPa"
     if name == "air_pressure" and not 100.0 <= middle <= 1200.0:
         raise LogError(f"{source}: an air pressure around {middle:g} hPa is not possible", hint=_UNIT_HINT)
     if name == "relative_humidity" and 0.0 < float(finite.max()) <= 1.0 and middle > 0.02:
-        return values * 100.0, "relative_humidity between 0 and 1 taken as a fraction, put to %"
+        return values * 100.0, "relative_humidity between 0 and 1 interpreted as a fraction, converted to %"
     if name == "relative_humidity" and middle > 110.0:
         raise LogError(f"{source}: a relative humidity of {middle:.0f} % is not possible",
                        hint="check the column and its unit")  # fmt: skip
@@ -145,10 +145,10 @@ def checked_position(latitude: Array, longitude: Array, *, source: str) -> tuple
         return latitude, longitude, lines
     if np.median(np.abs(latitude[seen])) > 90.0 >= np.percentile(np.abs(longitude[seen]), 99):
         latitude, longitude = longitude, latitude
-        lines.append("latitude and longitude were swapped: put right")
+        lines.append("latitude and longitude were swapped: corrected")
     if np.median(longitude[seen]) > 180.0 and longitude[seen].min() >= 0.0 and np.median(longitude[seen]) <= 360.0:
         longitude = np.where(longitude > 180.0, longitude - 360.0, longitude)
-        lines.append("longitude from 0 to 360 put to -180 to 180")
+        lines.append("longitude from 0 to 360 converted to -180 to 180")
     impossible = seen & ((np.abs(latitude) > 90.0) | (np.abs(longitude) > 180.0))
     if impossible.any():
         row = int(np.argmax(impossible))

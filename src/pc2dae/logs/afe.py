@@ -25,7 +25,7 @@ V20 = 0.31  # [V] of the Pt1000 at 20 degC where a sheet does not say
 def write(path: str | PathLike[str], stream: Stream) -> None:
     """Write a board's log on its local clock, and its sheet as `<stem>.calibration.json` beside it.
 
-    The board's temperature goes out as the voltage of its Pt1000: V = V20 + (T − 20)/1000 [V, degC].
+    The board's temperature is written as the voltage of its Pt1000: V = V20 + (T − 20)/1000 [V, degC].
     """
     sheet = stream.calibration or {}
     v20 = float(sheet.get("pt1000_v20", V20))

@@ -169,7 +169,7 @@ def read(file: LogFile, head: Head, *, zone: str | None, suite: Suite | None) ->
         repairs.append(f"{skipped:,} damaged bytes skipped")
     gps = records.get("GPS")
     if gps is None or not {"TimeUS", "GMS", "GWk"} <= set(gps):
-        raise LogError(f"{file.name}: the log holds no GPS record", hint="was there a GPS fix?")
+        raise LogError(f"{file.name}: the log contains no GPS record", hint="was there a GPS fix?")
     fixed = gps.get("Status", np.full(len(gps["TimeUS"]), 3.0)) >= 3
     good = fixed & (gps["GWk"] > 1000) & (gps["GWk"] < 5000)
     if not good.any():

@@ -22,7 +22,7 @@ from pc2dae.logs.text import Stamps, Table, cut
 
 _UNEVEN = "rows with too few or too many cells"
 MAX_STAMPS = 2_000_000  # rows up to which the text of the stamps is kept
-MAX_NUMBERS = 16_000_000  # rows × columns held at once, 128 MB: more is no flight
+MAX_NUMBERS = 16_000_000  # rows × columns held at once, 128 MB: more than any flight
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Builder:
         layout = self.layout
         is_doubted = piece.is_cut and bool(rows) and not self._is_whole(rows[-1])  # such a piece is one line
         if is_doubted and layout.names[-1] in (*layout.time, *self.more_stamps):
-            self._drop("last line, which is cut,", int(at[-1]))
+            self._drop("incomplete last line", int(at[-1]))
             rows, at = rows[:-1], at[:-1]
         if not rows:
             return
@@ -135,7 +135,7 @@ class Builder:
             row = int(np.argmax(back)) + 1
             old, new = (str(t.astype("datetime64[s]")).replace("T", " ") for t in times[row - 1 : row + 1])
             raise LogError(
-                f"{self.layout.file.name}, line {int(at[row]):,}: time goes back from {old} to {new}, and a file of"
+                f"{self.layout.file.name}, line {int(at[row]):,}: time steps back from {old} to {new}, and a file of"
                 " this size is averaged while it is read",
                 hint="sort the rows by time, or split the file there",
             )
@@ -159,7 +159,7 @@ class Builder:
                 rows.append(line)
                 at.append(number)
             else:
-                self._drop("last line, which is cut," if number == last else _UNEVEN, number)
+                self._drop("incomplete last line" if number == last else _UNEVEN, number)
         return rows, np.array(at, dtype=np.int64)
 
     def weigh(self, piece: Lines, evidence: Mapping[str, SignEvidence]) -> None:
@@ -172,7 +172,7 @@ class Builder:
     def _columns(self, rows: list[str], wanted: Iterable[str]) -> dict[str, pa.Array]:
         layout = self.layout
         index = {name: str(layout.names.index(name)) for name in wanted}
-        unique = [str(i) for i in range(len(layout.names))]  # columns nobody wants may share a name
+        unique = [str(i) for i in range(len(layout.names))]  # unused columns may share a name
         try:
             table = pa.csv.read_csv(
                 pa.BufferReader(("\n".join(rows) + "\n").encode("utf-8", "replace")),
@@ -223,9 +223,9 @@ class Builder:
         uneven, first = self.dropped.get(_UNEVEN, (0, 0))
         if uneven > self.rows / 2:
             raise LogError(
-                f"{layout.file.name}, line {first:,}: {uneven:,} of {self.rows:,} rows have not as many cells as"
-                f" the {len(layout.names)} columns named before",
-                hint="mend the line with the column names",
+                f"{layout.file.name}, line {first:,}: {uneven:,} of {self.rows:,} rows do not have the"
+                f" {len(layout.names)} cells that the header names",
+                hint="correct the line with the column names",
             )
         for why, (count, first) in self.dropped.items():
             self.repairs.append(f"{count:,} {why} left out (first: line {first:,})")

@@ -114,7 +114,7 @@ def _in_units(table: Table, column: str, name: str, values: Array, units: str) -
     if found is None or found == units:
         named = unit_in(name, units)
         if named not in (None, found, units):
-            table.repairs.append(f"channel '{name}', named {named}, is read as {units} as the suite says")
+            table.repairs.append(f"channel '{name}', named {named}, is read as {units}, as in the suite")
         return values
     pair = conversion(found, units)
     if pair is None:
@@ -137,7 +137,7 @@ def _column_hint(column: str, units: str, header: list[str]) -> str:
     said = unit_in(same, units)
     if units not in _MIXING or said == units:
         return f"did you mean '{same}'?"
-    why = f"it is named {said}, not {units}" if said else f"its name does not say {units}"
+    why = f"its name has {said}, not {units}" if said else f"its name does not say {units}"
     return f"did you mean '{same}'? {why}: give its column and units in the suite"
 
 

@@ -18,7 +18,7 @@ from typing import IO, NoReturn, cast
 from pc2dae.errors import LogError
 from pc2dae.logs.stamps import NeedsChoice
 
-BLOCK = 1 << 20  # bytes read at a time: memory stays bounded however long the file
+BLOCK = 1 << 20  # bytes read at a time: memory is bounded however long the file
 MAX_LINE = 1 << 20  # characters: no log has such lines, and putting longer ones together takes quadratic time
 HEAD = 1 << 16  # bytes a reader may look at to recognise its file
 _BROKEN = (
@@ -70,7 +70,7 @@ class LogFile:
             return _remainder(self, 0, HEAD) or self._refuse(error)
 
     def _refuse(self, error: BaseException) -> NoReturn:
-        """Raise the error for a damaged file; nothing left to salvage is no reason to stop a whole folder."""
+        """Raise the error for a damaged file; one with nothing to salvage does not stop a whole folder."""
         what = "cut short" if isinstance(error, EOFError) else "damaged (checksum or contents are wrong)"
         if self.salvage:
             raise LogError(f"{self.name}: the compressed file is {what} and nothing of it can be used")

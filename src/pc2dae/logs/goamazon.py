@@ -74,7 +74,7 @@ def read(file: LogFile, head: Head, *, zone: str | None, suite: Suite | None) ->
     absent = [name for name in (*_TIME, "co(ppm)") if name not in header]
     if absent:
         raise LogError(
-            f"{file.name}: a workbook without column '{absent[0]}' is not known",
+            f"{file.name}: unknown workbook, without column '{absent[0]}'",
             hint="save the table as CSV and write a suite",
         )
     table = np.array(

@@ -183,11 +183,11 @@ def _on_gps_time(table: Table) -> Table:
     gps = table.more[column]
     fixed = ~np.isnat(gps)
     if not fixed.any():
-        raise LogError(f"{table.file.name}: GPS never had a fix, and the payload's own clock is not to be trusted")
+        raise LogError(f"{table.file.name}: GPS never had a fix, and the payload's own clock is unreliable")
     shift = np.median((gps - table.time)[fixed].astype(np.int64)).astype(np.int64).astype("timedelta64[ns]")
-    table.repairs.append(f"own clock is {abs(shift / np.timedelta64(1, 's')):,.0f} s off GPS time: not used")
+    table.repairs.append(f"the payload's clock is {abs(shift / np.timedelta64(1, 's')):,.0f} s off GPS time: not used")
     if not fixed.all():
         table.repairs.append(
-            f"{int((~fixed).sum()):,} rows without GPS time stamped by the own clock, shifted on to it"
+            f"{int((~fixed).sum()):,} rows without GPS time stamped by the payload's clock, shifted to GPS time"
         )
     return replace(table, time=np.where(fixed, gps, table.time + shift), is_zoned=True)

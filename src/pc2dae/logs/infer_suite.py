@@ -1,4 +1,4 @@
-"""A suite nobody wrote: from the channels that the readers of the streams declare."""
+"""A suite inferred from the channels that the readers of the streams declare."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def declared_suite(streams: Sequence[Stream]) -> Suite:
     sources: dict[str, Source] = {}
     taken: dict[str, str] = {}
     for stream in streams:
-        told = declared(stream)
-        for family, channel in told.channels:
+        given = declared(stream)
+        for family, channel in given.channels:
             column = channel.column or channel.name
             if column not in stream.columns or not np.isfinite(stream.columns[column]).any():
                 continue
@@ -45,7 +45,7 @@ def declared_suite(streams: Sequence[Stream]) -> Suite:
             )
             sources[name] = source
             taken[name] = stream.key
-        for name, column in (*told.environment.items(), *told.motion.items()):
+        for name, column in (*given.environment.items(), *given.motion.items()):
             if name not in sources and column in stream.columns and np.isfinite(stream.columns[column]).any():
                 sources[name] = Source(stream.instrument, stream.unit, column)
     if not families:

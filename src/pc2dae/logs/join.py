@@ -86,17 +86,17 @@ def _is_taken(new: _Part, chain: list[_Part], repeated: list[tuple[str, str]]) -
     for part, in_part, in_new in shared:
         is_longer = len(part.stream.source) > len(stream.source)  # a copy's name is the original's with more
         if in_new.all() and (not in_part.all() or is_longer):
-            repeated.append((part.stream.source, f"all its rows are in {stream.source} too: used once"))
+            repeated.append((part.stream.source, f"all its rows are also in {stream.source}: used once"))
             chain[:] = [other for other in chain if other is not part]
             continue
         kept &= ~in_part
         if in_part.any():
-            repairs.append(f"{int(in_part.sum()):,} rows that are in {part.stream.source} too used once")
+            repairs.append(f"{int(in_part.sum()):,} rows also in {part.stream.source} used once")
     if kept.any():
         chain.append(_part(_rows(replace(stream, repairs=tuple(repairs)), kept)))
     else:
         others = " and ".join(part.stream.source for part, *_ in shared)
-        repeated.append((stream.source, f"all its rows are in {others} too: used once"))
+        repeated.append((stream.source, f"all its rows are also in {others}: used once"))
     return True
 
 

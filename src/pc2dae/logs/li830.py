@@ -19,7 +19,7 @@ from pc2dae.suite import Channel, Suite
 
 
 def write(path: str | PathLike[str], stream: Stream) -> None:
-    """Write a stream as the analyser talks: UTC stamp, tab, `<li830><data>…`; kPa, no tag where no value."""
+    """Write a stream in the analyser's format: UTC stamp, tab, `<li830><data>…`; kPa, no tag where no value."""
     table = {
         "co2": cells(column(stream, "co2"), 3),
         "celltemp": cells(column(stream, "cell_temperature"), 3),
@@ -83,7 +83,7 @@ def read(file: LogFile, head: Head, *, zone: str | None, suite: Suite | None) ->
     if not stamps:
         raise LogError(f"{file.name}: no complete record")
     if broken:
-        repairs.append(f"{len(broken):,} lines that are no complete record left out (first: line {broken[0]:,})")
+        repairs.append(f"{len(broken):,} incomplete records left out (first: line {broken[0]:,})")
     parser = StampParser(file.name)
     time = parser.parse(pa.array(stamps), np.array(at))
     parser.check()
@@ -91,7 +91,7 @@ def read(file: LogFile, head: Head, *, zone: str | None, suite: Suite | None) ->
         time = to_utc(time, zone, file=file.name, repairs=repairs)
     good = ~np.isnat(time)
     if not good.any():
-        raise LogError(f"{file.name}, line {at[0]:,}: '{stamps[0]}' is no time stamp")
+        raise LogError(f"{file.name}, line {at[0]:,}: '{stamps[0]}' is not a time stamp")
     if not good.all():
         first = at[int(np.argmin(good))]
         repairs.append(f"{int((~good).sum()):,} rows whose time stamp cannot be read left out (first: line {first:,})")

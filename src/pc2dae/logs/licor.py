@@ -9,7 +9,7 @@ from pc2dae.logs.table import read_table
 from pc2dae.suite import Channel, Suite
 
 COLUMNS = {
-    "co2": Column("co2", "ppm"), "co": Column("co2", "ppm"),  # the program's subscript two is no letter
+    "co2": Column("co2", "ppm"), "co": Column("co2", "ppm"),  # the program's subscript two is not alphanumeric
     "h2o": Column("h2o", "mmol mol-1"), "h_o": Column("h2o", "mmol mol-1"),
     "cell_temperature": Column("cell_temperature", "degC"), "cell_pressure": Column("cell_pressure", "hPa", 10.0),
     "flow_rate": Column("flow", "L min-1"),

@@ -1,7 +1,7 @@
-"""Cells as numbers: what is no number becomes missing and is counted.
+"""Cells as numbers: what is not a number becomes missing and is counted.
 
 The decimal sign is decided for each column from all rows of its file (`decimal_signs`): `150,629` is 150.629 beside
-`18,60` and 150629 beside `12.5`. Where nothing tells, the file is refused.
+`18,60` and 150629 beside `12.5`. Where nothing decides, the file is an error.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class UndecidedSigns(Exception):
 
 @dataclass
 class Numbers:
-    """What had to be mended, by column and kind: how often, and first on which line."""
+    """Repairs by column and kind: how many, and the first line."""
 
     found: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
     example: dict[tuple[str, str], str] = field(default_factory=dict)
@@ -182,7 +182,7 @@ def _careful(cells: pa.Array, at: NDArray[np.int64], *, name: str, sign: str | N
     bad = ~np.asarray(pc.or_(pc.or_(is_number, infinite), pc.equal(text, "")))
     if bad.any():
         shown = str(text[int(np.argmax(bad))])[:30]
-        counts.add(name, "cells that are no number taken as missing", bad, at, f", like '{shown}'")
+        counts.add(name, "cells that are not numbers taken as missing", bad, at, f", like '{shown}'")
     return _floats(pc.if_else(pc.or_(is_number, infinite), plain, pa.scalar(None, pa.string())).cast(pa.float64()))
 
 

@@ -1,4 +1,4 @@
-"""Recognise files by what stands in them, and read them; what no reader knows is listed with the reason."""
+"""Recognise files by their content and read them; files that no reader knows are listed with the reason."""
 
 from __future__ import annotations
 
@@ -101,9 +101,9 @@ def read_logs(
                 raise
             book.ignored.append(Ignored(file.name, _reason(error, file)))
     if not book.streams:
-        said = "; ".join(f"{i.file}: {i.reason}" for i in book.ignored[:3])
+        reasons = "; ".join(f"{i.file}: {i.reason}" for i in book.ignored[:3])
         where = ", ".join(str(path) for path in given)
-        raise LogError(f"nothing readable in {where} ({said or 'no files'})",
+        raise LogError(f"nothing readable in {where} ({reasons or 'no files'})",
                        hint="name the folder of a flight's logs, or pass --suite for plain CSV")  # fmt: skip
     streams, too_far = _one_time(book.streams)
     whole, repeated = joined(streams)

@@ -61,7 +61,7 @@ class StampParser:
             if self.is_zoned is not None and self.is_zoned != is_zoned:
                 raise LogError(
                     f"{self.file}, line {int(at[0]):,}: some stamps carry a time zone and others do not",
-                    hint="mend the stamps",
+                    hint="correct the stamps",
                 )
             self.is_zoned = is_zoned
         times = np.where((times >= _EARLIEST) & (times < _LATEST), times, np.datetime64("NaT"))
@@ -87,7 +87,7 @@ class StampParser:
         if self.half_day is not None and self.hours <= set(range(1, 13)):
             line, old, new = self.half_day
             raise LogError(
-                f"{self.file}, line {line:,}: the clock goes from {old} back to {new} and never shows 13 to 24 hours:"
+                f"{self.file}, line {line:,}: the clock steps back from {old} to {new} and never shows 13 to 24 hours:"
                 " a 12-hour clock without AM and PM?",
                 hint="write stamps of 24 hours, or with AM and PM",
             )
@@ -147,7 +147,8 @@ class StampParser:
         if shares.any() != shares.all():
             line = int(at[np.asarray(good)][int(np.argmax(shares != shares[0]))])
             raise LogError(
-                f"{self.file}, line {line:,}: some stamps carry a time zone and others do not", hint="mend the stamps"
+                f"{self.file}, line {line:,}: some stamps carry a time zone and others do not",
+                hint="correct the stamps",
             )
         kind = pa.timestamp("ns", "UTC") if is_zoned else pa.timestamp("ns")
         kept = pc.if_else(good, text, pa.scalar(None, pa.string()))
@@ -180,7 +181,7 @@ class StampParser:
         return np.where(np.isnan(seconds), np.datetime64("NaT", "ns"), times)
 
     def _year_first(self, text: pa.Array, at: NDArray[np.int64]) -> pa.Array:
-        """16-09-2019 → 2019-09-16; refused where no stamp tells day from month."""
+        """16-09-2019 → 2019-09-16; an error where no stamp distinguishes day from month."""
         if self.order is None:
             parts = pc.extract_regex(
                 text,
@@ -230,7 +231,7 @@ class StampParser:
         return np.asarray(times)
 
     def listed(self) -> list[str]:
-        """What was mended."""
+        """A line for each kind of repair."""
         return [f"{self.leap} leap seconds (…:60) counted on"] if self.leap else []
 
 
@@ -261,7 +262,7 @@ def zone_of(text: str) -> tzinfo:
         return ZoneInfo(plain)
     except (ZoneInfoNotFoundError, ValueError, OSError):
         raise NeedsChoice(
-            f"'{text}' is no time zone",
+            f"unknown time zone '{text}'",
             hint=f'write "UTC", "-05:00" or a place; {nearest(plain, available_timezones())}',
         ) from None
 
@@ -271,7 +272,7 @@ def to_utc(local: Times, zone: str | None, *, file: str, repairs: list[str]) -> 
     if zone is None:
         raise NeedsChoice(
             f"{file}: the time stamps carry no time zone",
-            hint='pass --zone (like "UTC" or "-05:00") or say it in the suite',
+            hint='pass --zone (as in "UTC" or "-05:00") or set it in the suite',
         )
     place = zone_of(zone)
     if isinstance(place, timezone):

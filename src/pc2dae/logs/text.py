@@ -23,7 +23,7 @@ class Stamps:
     format: str | None = None  # strftime
     epoch: str = "1970-01-01"  # of stamps that count seconds
     order: str | None = None  # "dmy" or "mdy" where the instrument is known for it
-    more: tuple[str, ...] = ()  # further columns of stamps
+    more: tuple[str, ...] = ()  # other columns of stamps
 
 
 @dataclass
@@ -37,7 +37,7 @@ class Table:
     numbers: dict[str, Array]
     texts: dict[str, list[str]]  # distinct values of text columns, in order of appearance
     rows_read: int
-    more: dict[str, NDArray[np.datetime64]]  # further stamps
+    more: dict[str, NDArray[np.datetime64]]  # other stamps
     repairs: list[str] = field(default_factory=list)
     preamble: list[str] = field(default_factory=list)  # lines before the header
     stamp_texts: pa.Array | None = None  # the stamps as they stand in the file, where asked for

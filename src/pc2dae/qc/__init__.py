@@ -1,4 +1,4 @@
-"""What may be believed."""
+"""Quality control: flags for samples, verdicts on families."""
 
 from pc2dae.qc.families import Verdict, judge_families
 from pc2dae.qc.flags import has_low_zero, shares, without_observation

@@ -1,4 +1,4 @@
-"""Checks: pure functions from arrays to flag bits, thresholds as arguments; in doubt they keep the value."""
+"""Checks: pure functions from arrays to flag bits, thresholds as arguments; doubtful values are not flagged."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _FINE = 100.0  # noise in resolutions: in fine numbers like these no rest is cha
 
 
 def missing(values: Floats, sentinels: Sequence[float] = ()) -> Bits:
-    """No number, or one that the logger writes for none."""
+    """Not a number, or a sentinel that the logger writes for none."""
     return marked(~np.isfinite(values) | np.isin(values, np.asarray(sentinels, dtype=np.float64)), MISSING)
 
 
@@ -49,7 +49,7 @@ def saturated(values: Floats, *, valid_max: float | None = None) -> Bits:
 
 
 def below_detection(values: Floats, *, detection_limit: float | None = None) -> Bits:
-    """True but small: less than the sensor can tell from nothing."""
+    """True but small: less than the sensor can distinguish from zero."""
     return marked(
         values < detection_limit if detection_limit is not None else np.zeros(len(values), bool), BELOW_DETECTION
     )
@@ -127,7 +127,7 @@ def startup(is_starting: Mask) -> Bits:
 def tape_advance(attenuation: Floats, tape_position: Floats | None = None, *, fall: float = 1.0) -> Bits:
     """The filter tape moved: attenuation fell by more than `fall`, or the tape's position changed.
 
-    The step of attenuation to the first sample of a new spot is no concentration, so that sample is flagged; samples
+    The step of attenuation to the first sample of a new spot is not a concentration, so that sample is flagged; samples
     without attenuation on the way to it belong to the advance too.
     """
     known = np.flatnonzero(np.isfinite(attenuation))

@@ -15,7 +15,7 @@ from pc2dae.flight.schema import channel_arrays, check_flight, observed
 from pc2dae.noise import Noise, noise_level
 from pc2dae.suite import Channel, Family, Suite
 
-MOSTLY_BELOW = 0.5  # more than half of a family lost below detection: it tells where smoke is, not how much
+MOSTLY_BELOW = 0.5  # more than half of a family lost below detection: it shows where smoke is, not how much
 SIGNED = 0.01  # a channel with more negatives than this is noise about its level, and can be averaged out of it
 PLUMES = 3.0  # signal-to-noise of some family from which the flight met plumes to be judged by
 WEAK_DIFFERENCE = 2.0  # a difference carries the noise of both its parts: it must stand clear of it
@@ -101,7 +101,7 @@ def _verdict(family: Family, figures: dict[str, float], best: float) -> Verdict:
         share = f"{100 * figures['lost_below_detection']:.1f} % of its values lie below detection"
         return Verdict(name, False, f"{share} (more than {100 * MOSTLY_BELOW:.0f} %) and are cut at zero", figures)
     if is_difference and np.isfinite(snr) and snr < WEAK_DIFFERENCE and best >= PLUMES:
-        why = f"its plumes reach only {snr:.2f} of its noise ({WEAK_DIFFERENCE:g} wanted), others reach {best:.1f}"
+        why = f"its plumes reach only {snr:.2f} times its noise ({WEAK_DIFFERENCE:g} required), others {best:.1f}"
         return Verdict(name, False, why, figures)
     if not np.isfinite(snr) or best < PLUMES:
         return Verdict(name, True, "no plume in this flight to judge by", figures)

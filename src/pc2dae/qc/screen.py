@@ -1,7 +1,7 @@
 """Screening: every check on every channel, thresholds from the suite, flags into the flight.
 
-No value is changed but a sentinel, which becomes NaN; the history says how many of which. What lies under the flag of
-a missing or impossible value tells nothing about any other sample.
+Only sentinels are changed, to NaN; the history counts them. A value flagged as missing or impossible has no influence
+on the flags of other samples.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from pc2dae.sentinels import describe, find_sentinels
 from pc2dae.suite import ENVIRONMENT, MOTION, Channel, Suite
 from pc2dae.suite.instruments import RULES
 
-_NO_AIR = -9999.0  # no logger means this as a temperature, humidity, pressure or place
+_NO_AIR = -9999.0  # never a real temperature, humidity, pressure or position
 
 
 def screen(flight: xr.Dataset) -> xr.Dataset:
-    """A flight with the flags of all checks; screening again after compensation judges the new values.
+    """A flight with the flags of all checks; screening again after compensation checks the new values.
 
-    Flags that came with the flight stay (a reader or the simulator knows more than a check), except those of the value
-    itself: missing, range, spike, saturation, detection and bound are judged afresh.
+    Flags already in the flight are kept (a reader or the simulator knows more than a check), except those of the value
+    itself: missing, range, spike, saturation, detection and bound are determined again.
     """
     suite = check_flight(flight)
     flight = _without_sentinels(flight, suite)
@@ -62,7 +62,7 @@ def screen(flight: xr.Dataset) -> xr.Dataset:
             float(sigma[row]),
             np.logical_or.reduce(moving[others], axis=0),
         )
-    judged: dict[str, xr.Variable] = {}  # put in all at once: xarray copies its list of variables each time
+    judged: dict[str, xr.Variable] = {}  # assigned together: xarray copies its list of variables at every assignment
     for channel in suite.channels:
         qc = f"qc_{channel.name}"
         judged[qc] = xr.Variable("time", _inherited(bits, channel), dict(flight[qc].attrs))
@@ -97,10 +97,10 @@ def _without_sentinels(flight: xr.Dataset, suite: Suite) -> xr.Dataset:
 
 
 def _before_noise(flight: xr.Dataset, suite: Suite, channel: Channel) -> Bits:
-    """Flags that need no noise level: they decide which samples the noise may be read from."""
+    """Flags that need no noise level: they decide from which samples the noise is estimated."""
     logged = flight[channel.name].values
-    judged_afresh = MISSING | OUT_OF_RANGE | SPIKE | SATURATED | BELOW_DETECTION | BELOW_BOUND
-    bits: Bits = flight[f"qc_{channel.name}"].values & ~np.int32(judged_afresh)
+    determined_again = MISSING | OUT_OF_RANGE | SPIKE | SATURATED | BELOW_DETECTION | BELOW_BOUND
+    bits: Bits = flight[f"qc_{channel.name}"].values & ~np.int32(determined_again)
     bits = bits | checks.missing(logged)
     bits |= checks.out_of_range(logged, valid_min=channel.valid_min, valid_max=channel.valid_max)
     values = np.where(bits & (MISSING | OUT_OF_RANGE), np.nan, logged)
@@ -169,7 +169,7 @@ def _by_instrument(flight: xr.Dataset, suite: Suite, channel: Channel, values: A
 
 
 def _companions(flight: xr.Dataset, suite: Suite, channel: Channel) -> list[Array]:
-    """The other outputs of a slow sensor: they tell a new sample of the same value from a repeat."""
+    """The other outputs of a slow sensor: they distinguish a new sample of the same value from a repeat."""
     if channel.native_rate_hz is None or channel.name not in suite.sources:
         return []
     prefix = suite.sources[channel.name].variable("")
@@ -178,7 +178,7 @@ def _companions(flight: xr.Dataset, suite: Suite, channel: Channel) -> list[Arra
 
 
 def _inherited(bits: dict[str, Bits], channel: Channel) -> Bits:
-    """A difference is no better than what it is made of."""
+    """A difference inherits the flags of both its channels."""
     own = bits[channel.name]
     for parent in channel.difference_of or ():
         own = own | (bits[parent] & np.int32(NOT_MEASURED))

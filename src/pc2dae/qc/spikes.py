@@ -1,4 +1,4 @@
-"""Spikes: single samples that no air can have made. Real plumes can be one sample wide, so proof is asked for."""
+"""Spikes: single samples that air cannot explain. Real plumes can be one sample wide, so evidence is required."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def spike(
        x(t+1) < u + (x(t) − u)·exp(−ln10 / t90) − 2 σ, u the 1st percentile of 5-sample medians, t90 at most 2 s.
     2. It lies more than 8 σ under the lower bound and under both neighbours.
     3. It is the opposite swing beside one of those (a jolt of an aethalometer shows twice).
-    4. It is twice as far from the median as anything that is no suspect, and no other channel moved (`accompanied`).
+    4. It is twice as far from the median as any sample that is not suspect, and no other channel moved (`accompanied`).
     """
     flagged = np.zeros(len(values), dtype=bool)
     index = np.flatnonzero(valid & np.isfinite(values))
@@ -37,7 +37,7 @@ def spike(
         return marked(flagged, SPIKE)
     x = np.asarray(values[index], dtype=np.float64)
     before, after = np.append(np.nan, x[:-1]), np.append(x[1:], np.nan)
-    close = np.diff(index) <= max(round(2 * rate_hz), 1)  # a neighbour beyond a gap is none
+    close = np.diff(index) <= max(round(2 * rate_hz), 1)  # samples across a gap are not neighbours
     before[1:][~close], after[:-1][~close] = np.nan, np.nan
     up = np.fmin(x - before, x - after)
     down = np.fmin(before - x, after - x)

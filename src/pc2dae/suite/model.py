@@ -93,7 +93,7 @@ class TimeColumn(_Part):
     def _hours_are_known(cls, text: str | None) -> str | None:
         if text is not None and "%I" in text and "%p" not in text:
             raise SuiteError(
-                f"time.format '{text}' reads a 12-hour clock without AM and PM: 1 and 13 hours would be the same",
+                f"time.format '{text}' reads a 12-hour clock without AM and PM: 01:00 and 13:00 would be the same",
                 hint="write %H for 24 hours, or add %p",
             )
         return text

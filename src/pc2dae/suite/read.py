@@ -39,7 +39,7 @@ def load_suite(source: str | Path) -> Suite:
         text = path.read_bytes().decode("utf-8-sig")
     except FileNotFoundError:
         raise SuiteError(
-            f"there is no suite '{source}'", hint=f"name a .toml file or a preset ({', '.join(presets())})"
+            f"unknown suite '{source}'", hint=f"name a .toml file or a preset ({', '.join(presets())})"
         ) from None
     except (OSError, UnicodeDecodeError) as error:
         raise SuiteError(f"{path} cannot be read as a suite: {error}", hint="a suite is a TOML file in UTF-8") from None

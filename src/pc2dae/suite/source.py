@@ -36,5 +36,5 @@ class Source:
         return f"{self.instrument}/{self.unit}" if self.unit else self.instrument
 
     def variable(self, column: str | None = None) -> str:
-        """The flight's variable for this or another column of the instrument that is no channel: "afe_a_co_we"."""
+        """The flight's variable for this or another column of the instrument that is not a channel: "afe_a_co_we"."""
         return f"{self.key.replace('/', '_')}_{self.column if column is None else column}"

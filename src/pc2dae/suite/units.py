@@ -36,7 +36,7 @@ _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻µμ", "0123456789-
 
 
 def canonical_units(text: str) -> str:
-    """The CF spelling of a unit: `µg/m³` and `ug/m^3` become `ug m-3`; what is no unit at all is refused."""
+    """The CF spelling of a unit: `µg/m³` and `ug/m^3` become `ug m-3`; text that is not a unit is an error."""
     plain = (
         text.strip().translate(_SUPERSCRIPTS).replace("°C", "degC").replace("^", "").replace("**", "").replace("·", " ")
     )
@@ -66,7 +66,7 @@ def conversion(given: str, wanted: str) -> tuple[float, float] | None:
 
 
 def _spelled(text: str) -> str:
-    """The canonical spelling of a unit as other people's files write it; text that is no unit stays as it is."""
+    """The canonical spelling of a unit, however a file spells it; other text is returned unchanged."""
     plain = _SPELLINGS.get(text.strip().lower(), text.strip())
     if _ANGLE.fullmatch(plain.lower()):
         return "degree"

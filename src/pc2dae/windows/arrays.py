@@ -39,9 +39,9 @@ def with_estimate(
 ) -> xr.Dataset:
     """The flight with the estimate in its channels; a channel without any observation has none and becomes NaN.
 
-    `unusable` are further channels of the flight to be treated so.
+    `unusable` are other channels of the flight to be treated in the same way.
     """
-    new: dict[str, Any] = {}  # put in all at once: xarray copies its list of variables each time
+    new: dict[str, Any] = {}  # assigned together: xarray copies its list of variables at every assignment
     nothing = np.full(flight.sizes["time"], np.nan)
     for row, channel in enumerate(suite.channels):
         seen = observed(flight, channel.name)
@@ -80,7 +80,7 @@ def _variables(
     ancillary = f"qc_{name}"
     if spread is not None:
         standard = {"standard_name": f"{attrs['standard_name']} standard_error"} if "standard_name" in attrs else {}
-        about = named | standard | {"long_name": f"one-sigma standard uncertainty of {name}, noise alone"}
+        about = named | standard | {"long_name": f"one-sigma standard uncertainty of {name}, noise only"}
         if spread[1] is not None:
             about["error_correlation_s"] = spread[1]
         new[f"{name}_uncertainty"] = ("time", spread[0], about)

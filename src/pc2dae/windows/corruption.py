@@ -11,7 +11,7 @@ from pc2dae.arrays import Array, Array32, Floats, Mask
 
 SIGMA_MAX = 0.1  # in units of the channel's scale: the paper's larger injection
 ALPHA = 0.7  # recorruption: the input gets √(1 + 0.7²) = 1.22 times the noise, its target √(1 + 0.7⁻²) = 1.74 times
-BLIND_SHARE = 0.04  # share of samples asked for per window: few enough that their neighbours stay visible
+BLIND_SHARE = 0.04  # share of samples predicted per window: few enough that their neighbours remain visible
 
 
 def inject(values: Floats, scale: Floats, rng: np.random.Generator) -> Array32:
@@ -42,8 +42,8 @@ def recorrupt(
 def correlated_noise(valid: Mask, lag1: Floats, rng: np.random.Generator) -> Array:
     """Normal noise of unit variance whose correlation between successive valid samples is `lag1`, (…, channel).
 
-    A moving average of two samples up to |lag1| = 0.5, which is as far as it goes; beyond, autoregressive. An invalid
-    sample has the noise of the last valid one, so a stale repeat stays a repeat.
+    A moving average of two samples up to |lag1| = 0.5, its limit; beyond, autoregressive. An invalid
+    sample has the noise of the last valid one, so a stale repeat remains a repeat.
     """
     rho = np.clip(np.nan_to_num(np.asarray(lag1, dtype=np.float64)), -0.5, 0.99)[..., None]
     white = rng.standard_normal((*valid.shape[:-1], valid.shape[-1] + 1))
@@ -60,7 +60,7 @@ def correlated_noise(valid: Mask, lag1: Floats, rng: np.random.Generator) -> Arr
 
 
 def hide(valid: Mask, width: NDArray[np.integer[Any]], rng: np.random.Generator) -> tuple[Mask, Mask]:
-    """Blind spots in windows (window, channel, time): what stays visible, and which samples are asked for.
+    """Blind spots in windows (window, channel, time): what remains visible, and which samples are predicted.
 
     Around each asked sample `width[channel]` samples (odd) are hidden, as far as the noise is correlated: otherwise a
     neighbour gives the noise away. A stale sample repeats its predecessor; it is not valid, so the pair hides together.
