@@ -224,7 +224,7 @@ def test_a_strange_table_is_mapped_and_its_suite_kept(
     page.wait_for_selector("#mapping:not([hidden]) .map-line")
     page.screenshot(path=shots / "mapping.png")
     page.get_by_label("Name of Carbon ppb").fill("co")
-    page.get_by_label("Zone, if stamps carry none").fill("UTC")
+    page.get_by_label("Time zone, if stamps have none").fill("UTC")
     page.click("#mapping button.primary")
     page.wait_for_selector("#ready:not([hidden]) #panels [data-channel=co] .plot[data-from]")
     assert pixels(page, "#panels [data-channel=co] .plot", ESTIMATE) > 200
