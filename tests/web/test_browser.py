@@ -162,7 +162,7 @@ def _shows(page: Any, fits: Callable[[float], bool]) -> None:
     pytest.fail(f"the panels show {shown.tolist()}")
 
 
-def test_fingers_pinch_drag_and_tap(opened: Open) -> None:
+def test_fingers_pinch_drag_and_tap(opened: Open, shots: Path) -> None:
     page = opened(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
     page.wait_for_selector("#panels .panel")
     page.evaluate("document.querySelector('#panels .panel').scrollIntoView({ block: 'center', behavior: 'instant' })")
@@ -193,6 +193,7 @@ def test_fingers_pinch_drag_and_tap(opened: Open) -> None:
     assert moved[0] > zoomed[0]
     page.touchscreen.tap(box["x"] + 150, box["y"] + 60)
     page.wait_for_selector("#panels .summary.is-reading")
+    page.screenshot(path=shots / "phone.png")
 
 
 def test_a_bad_file_says_why_in_one_line(opened: Open, shots: Path, tmp_path: Path) -> None:
@@ -223,7 +224,7 @@ def test_a_strange_table_is_mapped_and_its_suite_kept(
     page.wait_for_selector("#mapping:not([hidden]) .map-line")
     page.screenshot(path=shots / "mapping.png")
     page.get_by_label("Name of Carbon ppb").fill("co")
-    page.get_by_label("Zone, if stamps carry none").fill("UTC")
+    page.get_by_label("Time zone, if stamps have none").fill("UTC")
     page.click("#mapping button.primary")
     page.wait_for_selector("#ready:not([hidden]) #panels [data-channel=co] .plot[data-from]")
     assert pixels(page, "#panels [data-channel=co] .plot", ESTIMATE) > 200

@@ -1,4 +1,4 @@
-"""A person looks at it: one self-contained page per flight or benchmark; `pc2dae.report(…)` calls the room itself."""
+"""Self-contained pages of a flight, benchmark or campaign; the module itself is callable: `pc2dae.report(…)`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-RESULTS = "results.parquet"  # what makes a folder a benchmark's
+RESULTS = "results.parquet"  # marks a folder of benchmark results
 
 
 def report(
@@ -24,7 +24,7 @@ def report(
 ) -> None:
     """Write the report of a flight as one HTML page; a simulated flight's `truth` is drawn and scored too.
 
-    `scores` take the place of those that `pipeline.evaluate` gives, to show more methods beside the flight's own.
+    `scores` replace those of `pipeline.evaluate`, to show more methods than the flight's own.
     """
     from pc2dae.report.flight_page import write_flight_page
 
@@ -51,7 +51,7 @@ def slides(flight: xr.Dataset, path: str | os.PathLike[str]) -> None:
 
 
 class _Room(ModuleType):
-    """`pc2dae.report` names both this room and what one does in it; a module of this class can be called."""
+    """A callable module: `pc2dae.report` is both this package and its main function."""
 
     def __call__(self, *arguments: Any, **options: Any) -> None:
         report(*arguments, **options)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -110,7 +112,7 @@ def signals(table: pd.DataFrame, channel: str) -> Drawing | None:
     seconds = wide.index.to_numpy(dtype=np.float64)
     middle = float(seconds[np.nanargmax(tracer)])
     near = np.abs(seconds - middle) < _INSET_S
-    looks = {"raw": (_RAW, "-"), "truth": (_TRUTH, "-")}
+    looks: dict[str, tuple[str, Any]] = {"raw": (_RAW, "-"), "truth": (_TRUTH, "-")}
     looks |= dict(zip([m for m in methods if m not in looks], [x for x in LOOKS if x[0] != _TRUTH] * 2, strict=False))
     figure = new_figure(12.0, 4.4)
     axes = figure.subplots()

@@ -11,6 +11,7 @@ from pc2dae.pipeline import evaluate
 from pc2dae.report.page import TEMPLATES, read, script_safe, unescaped, write_page
 from pc2dae.view import assets, summary
 from pc2dae.view.flight_view import FlightView, json_text
+from pc2dae.view.series import COARSE_POINTS
 
 
 def write_flight_page(
@@ -28,7 +29,8 @@ def write_flight_page(
     if scores is None and flight.attrs.get("level") == "denoised":
         scores = evaluate(flight, truth=truth)
     view = FlightView(flight, truth, scores)
-    data = f'{{"view":{json_text(view.as_json())},"series":{view.series()},"track":{view.track()}}}'
+    coarse = view.series(COARSE_POINTS) if flight.sizes["time"] > COARSE_POINTS else "null"
+    data = f'{{"view":{json_text(view.as_json())},"series":{view.series()},"coarse":{coarse},"track":{view.track()}}}'
     uplot = assets.uplot_folder()
     context = {
         "title": summary.title(flight),

@@ -22,7 +22,7 @@ from pc2dae.view.flags import KINDS, Span, flag_spans
 from pc2dae.view.formatting import Table, broken
 from pc2dae.view.plumes import Plumes, clearest, milliseconds, plume_facts, plume_table, plumes_of, ratio_table
 from pc2dae.view.scores import score_tables
-from pc2dae.view.series import Column, series_json, track_json
+from pc2dae.view.series import MOST_POINTS, Column, series_json, track_json
 from pc2dae.view.spectra import spectra_of
 from pc2dae.view.track import metres
 
@@ -129,7 +129,7 @@ class FlightView:
         denoised = [f.name for f in self.channels if f.denoised]
         found = plume_facts(self.flight, self.suite, self.plumes)
         kept = {family: [f for f in denoised if self.suite.family_of(f) == family] for family in self._families}
-        return plain({
+        data = {
             "lead": self.lead,
             "tiles": [(t.value, t.label) for t in self.tiles],
             "start": self.time[0],
@@ -148,7 +148,8 @@ class FlightView:
             "metrics": {m: (broken(known.full), _target(m)) for m, known in METRICS.items()},
             "tables": {key: [asdict(table) for table in tables] for key, tables in self.tables.items()},
             "spectra": self.spectra,
-        })  # fmt: skip
+        }  # fmt: skip
+        return dict(plain(data))
 
     @property
     def tiles(self) -> list[Any]:
@@ -159,9 +160,10 @@ class FlightView:
     def _families(self) -> list[str]:
         return [family.name for family in self.suite.family]
 
-    def series(self) -> str:
+    def series(self, points: int = MOST_POINTS) -> str:
         """The series of all channels, thinned, as JSON."""
-        return series_json(self.measured, self.done, self.flags, self.suite.names, rate_hz=self.suite.rate_hz)
+        rate_hz = self.suite.rate_hz
+        return series_json(self.measured, self.done, self.flags, self.suite.names, rate_hz=rate_hz, points=points)
 
     def track(self) -> str:
         """The track as JSON, null without a position."""

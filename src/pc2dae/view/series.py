@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 Column = NDArray[Any]
 Columns = Mapping[str, Column]
 MOST_POINTS = 6000  # of a line in a report, and of a track
+COARSE_POINTS = 1500  # of a line over a whole flight: two for each pixel of a panel
 _PARTS = {"estimate": "", "low": " low", "high": " high", "unbounded": " unbounded"}
 
 

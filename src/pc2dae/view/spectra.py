@@ -34,9 +34,9 @@ def spectra_of(flight: xr.Dataset, channel: Channel, rate_hz: float) -> dict[str
         return None
     # The unbounded estimate: values clipped to the bound would have no spectrum.
     after = f"{name}_unbounded" if f"{name}_unbounded" in flight else name
-    found = [spectrum(flight[variable].values.astype(np.float64), rate_hz) for variable in (f"{name}_raw", after)]
-    if found[0] is None or found[1] is None:
+    before, then = (spectrum(flight[v].values.astype(np.float64), rate_hz) for v in (f"{name}_raw", after))
+    if before is None or then is None:
         return None
-    (frequency, raw), (_, estimate) = found
+    (frequency, raw), (_, estimate) = before, then
     lists = {"frequency": frequency, "raw": np.maximum(raw, 1e-12), "estimate": np.maximum(estimate, 1e-12)}
     return {key: [float(f"{v:.4g}") for v in values] for key, values in lists.items()}

@@ -17,12 +17,12 @@ from pc2dae.web.schemas import Defaults, Key, Mapping, Method, ServerHealth, Ser
 from pc2dae.web.station import Station
 
 routes = APIRouter()
-_TAKES_PLACE = {"X-Accel-Buffering": "no"}  # proxies may not collect events
+_UNBUFFERED = {"X-Accel-Buffering": "no"}  # proxies must not buffer events
 
 
 @routes.get("/health", tags=["server"])
 async def health(station: At) -> ServerHealth:
-    """Whether the server lives, and how much it has to do."""
+    """Server status and number of jobs."""
     return ServerHealth(version=__version__, queued=station.jobs.waiting, working=len(station.jobs.under_way))
 
 
@@ -37,19 +37,19 @@ async def defaults(station: At) -> Defaults:
 
 @routes.get("/api/methods", tags=["server"])
 async def methods() -> list[Method]:
-    """What a flight can be denoised with, the default first."""
+    """Available methods, the default first."""
     return list(METHODS.values())
 
 
 @routes.get("/api/suites", tags=["suites"])
 def list_suites(station: At) -> list[SuiteShown]:
-    """Suites that ship, then those made here."""
+    """Shipped suites, then saved ones."""
     return [station.suites.shown(name) for name in station.suites.names()]
 
 
 @routes.put("/api/suites/{name}", tags=["suites"])
 def save_suite(station: At, name: Annotated[SuiteName, Path()], mapping: Mapping) -> SuiteShown:
-    """Say what the columns of a table are; kept as a TOML file."""
+    """Map the columns of a table; saved as a TOML file."""
     return station.suites.save(name, mapping)
 
 
@@ -63,7 +63,7 @@ def suite_file(station: At, name: Annotated[SuiteName, Path()]) -> Response:
 
 @routes.delete("/api/suites/{name}", status_code=204, tags=["suites"])
 def delete_suite(station: At, name: Annotated[SuiteName, Path()]) -> None:
-    """Forget a suite made here."""
+    """Delete a saved suite."""
     _there(station, name)
     station.suites.delete(name)
 
@@ -82,7 +82,7 @@ async def look_at_job(station: At, job: Key) -> ServerJob:
 
 @routes.delete("/api/jobs/{job}", tags=["jobs"])
 async def cancel_job(station: At, job: Key) -> ServerJob:
-    """Take a job out of the queue, or kill its worker."""
+    """Cancel a queued job, or stop its worker."""
     found = _job(station, job)
     await station.jobs.cancel(found)
     return station.jobs.shown(found)
@@ -90,15 +90,15 @@ async def cancel_job(station: At, job: Key) -> ServerJob:
 
 @routes.get("/api/jobs/{job}/events", tags=["jobs"], response_class=StreamingResponse)
 async def follow_job(station: At, job: Key) -> StreamingResponse:
-    """The job as server-sent events, until it is over."""
+    """The job as server-sent events, until it ends."""
     found = _job(station, job)
 
     async def events() -> AsyncIterator[str]:
         async for now in station.jobs.follow(found):
             yield f"data: {now.model_dump_json()}\n\n"
-            await asyncio.sleep(0.05)  # twenty times a second is enough for a bar
+            await asyncio.sleep(0.05)  # 20 Hz is enough for a progress bar
 
-    return StreamingResponse(events(), media_type="text/event-stream", headers=_TAKES_PLACE)
+    return StreamingResponse(events(), media_type="text/event-stream", headers=_UNBUFFERED)
 
 
 def _job(station: Station, number: str) -> ServerJob:

@@ -96,7 +96,7 @@ def _read(home: Path, suite: str | None, zone: str | None) -> tuple[xr.Dataset, 
     files = sorted((home / "uploads").iterdir())
     ours = [file for file in files if is_flight(file)]
     if ours and len(files) > 1 and any(file.suffix == ".nc" for file in ours):
-        raise LogError("a netCDF flight beside other files", hint="drop it by itself")
+        raise LogError("a netCDF flight cannot be combined with other files", hint="drop it alone")
     if len(files) == 1 and ours:
         flight = pipeline.open_flight(files[0], suite=suite, zone=zone)
         found: Result = {"suite": json.loads(flight.attrs["suite"])["name"], "sources": [], "ignored": []}

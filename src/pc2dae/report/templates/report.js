@@ -1,9 +1,12 @@
 // The report of a flight: its view, drawn from the data embedded in the page.
 
-const { view, series, track } = JSON.parse($("data").textContent);
-const signals = new Signals();
+const { view, series, coarse, track } = JSON.parse($("data").textContent);
+const signals = new Signals(() => { // all points only where they can be seen
+  const { range, span, panels } = signals;
+  panels.fine = range[1] - range[0] < (span[1] - span[0]) / 4 ? [series, null] : null;
+});
 signals.build(view);
-signals.set({ view, layers: [series, null], track });
+signals.set({ view, layers: [coarse ?? series, null], track });
 
 const LOG = (u, low, high) => uPlot.rangeLog(low, high, 10, false);
 const powers = (_u, values) => values.map((v) => (v === null ? "" : `10${[...String(Math.round(Math.log10(v)))].map((c) => SUPERSCRIPT[c]).join("")}`));

@@ -24,7 +24,7 @@ export class Chart {
   set(shown) {
     this.shown = shown;
     const { series, other, range, hidden } = shown, mine = series.channels[this.channel.name], bound = this.channel.lower_bound;
-    const none = new Array(series.time.length).fill(null);
+    const none = [];
     const lines = {
       ...mine,
       unbounded: mine.unbounded?.map((v) => (v !== null && v < bound ? v : null)),
@@ -37,7 +37,7 @@ export class Chart {
       gestures(this);
     }
     LINES.forEach(([key], i) => {
-      const isShown = !hidden.has({ low: "band", high: "band", unbounded: "estimate" }[key] ?? key);
+      const isShown = Boolean(lines[key]) && !hidden.has({ low: "band", high: "band", unbounded: "estimate" }[key] ?? key);
       if (this.plot.series[i + 1].show !== isShown) this.plot.setSeries(i + 1, { show: isShown });
     });
     this.setRange(range);
@@ -46,7 +46,9 @@ export class Chart {
   setRange(range) {
     this.shown.range = range;
     [this.element.dataset.from, this.element.dataset.to] = range;
-    if (!this.plot) return;
+    const { time } = this.shown.series;
+    this.first = Math.max(time.findIndex((t) => t >= range[0]), 0);
+    this.last = time.findLastIndex((t) => t <= range[1]);
     this.plot.setScale("x", { min: range[0], max: range[1] });
   }
 
@@ -106,12 +108,11 @@ export class Chart {
 
   /** A vertical range that shows the estimate whole and all but the rarest spikes of the raw record. */
   vertical() {
-    const { series, range } = this.shown, mine = series.channels[this.channel.name];
-    const first = series.time.findIndex((t) => t >= range[0]), last = series.time.findLastIndex((t) => t <= range[1]);
-    const known = (values) => (values ?? []).slice(Math.max(first, 0), last + 1).filter((v) => v !== null);
-    const raw = known(mine.raw).sort((a, b) => a - b), cut = mine.estimate ? Math.floor(raw.length * 0.002) : 0;
+    const mine = this.shown.series.channels[this.channel.name];
+    const known = (values) => Float64Array.from((values ?? []).slice(this.first, this.last + 1).filter((v) => v !== null));
+    const raw = known(mine.raw).sort(), cut = mine.estimate ? Math.floor(raw.length * 0.002) : 0;
     let low = raw.length ? raw[cut] : Infinity, high = raw.length ? raw[raw.length - 1 - cut] : -Infinity;
-    for (const v of [...known(mine.estimate), ...known(mine.truth)]) { if (v < low) low = v; if (v > high) high = v; }
+    for (const values of [mine.estimate, mine.truth]) for (const v of known(values)) { if (v < low) low = v; if (v > high) high = v; }
     if (!(high >= low)) return [0, 1];
     const pad = 0.06 * (high - low || Math.abs(high) || 1);
     return [low - 1.4 * pad, high + 1.4 * pad];

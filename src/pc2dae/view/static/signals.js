@@ -82,7 +82,7 @@ export class Signals {
       other && toggle("other", `compared with: ${other}`),
       all.some((c) => c.truth) && toggle("truth", "truth: noise-free reading"),
       el("li", {}, sign("plume"), "plume encounter"),
-      ...Object.entries(this.view.flag_kinds).filter(([kind]) => kinds.has(Number(kind))).map(([kind, words]) => el("li", {}, sign(`flag${kind}`, true), words)),
+      ...Object.entries(this.view.flag_kinds).filter(([kind]) => kinds.has(Number(kind))).map(([kind, words]) => el("li", { title: words }, sign(`flag${kind}`, true), words.split(" (")[0])),
     ];
   }
 
@@ -107,8 +107,8 @@ export class Signals {
     if (!range) this.nameStep(-1);
     this.timeline.setRange(this.range);
     this.panels.setRange(this.range);
-    cancelAnimationFrame(this.frame);
-    this.frame = requestAnimationFrame(() => this.track.draw(this.channel, this.layers[0], this.range, this.view.intervals));
+    clearTimeout(this.waiting);
+    this.waiting = setTimeout(() => this.track.draw(this.channel, this.layers[0], this.range, this.view.intervals), 120);
     this.onChange();
   }
 

@@ -1,4 +1,4 @@
-// Thresholds per channel, kept on this computer, and alarms that stay until somebody has seen them.
+// Thresholds per channel, stored on this computer, and alarms that remain until acknowledged.
 
 import { $, el, fill } from "./view/dom.js";
 import { clock, exact, number, units } from "./view/format.js";
@@ -6,7 +6,7 @@ import { clock, exact, number, units } from "./view/format.js";
 const KEPT = "alarm-limits";
 
 export class Alarms {
-  /** `onSeen(name)` when somebody has acknowledged an alarm. */
+  /** `onSeen(name)` when an alarm is acknowledged. */
   constructor(onSeen) {
     this.onSeen = onSeen;
     this.active = new Map(); // name → {channel, since, until, peak, last}
@@ -18,7 +18,7 @@ export class Alarms {
 
   setLimit(name, value) {
     if (value === null) { delete this.limits[name]; this.active.delete(name); } else this.limits[name] = value;
-    try { localStorage.setItem(KEPT, JSON.stringify(this.limits)); } catch { /* a private window keeps nothing */ }
+    try { localStorage.setItem(KEPT, JSON.stringify(this.limits)); } catch { /* a private window stores nothing */ }
     this.draw($("alarms"));
   }
 
@@ -35,7 +35,7 @@ export class Alarms {
     } else if (known && known.until === null) known.until = time;
   }
 
-  /** A line per alarm; it stays after the value has fallen, until it is acknowledged. */
+  /** One line per alarm, shown until it is acknowledged. */
   draw(parent) {
     const lines = [...this.active.entries()].map(([name, a]) => {
       const unit = units(a.channel.units), limit = exact(this.limit(name));
@@ -45,13 +45,13 @@ export class Alarms {
         : `${name} was above ${limit} ${unit} from ${since} to ${clock(a.until)} UTC`;
       return el("div", { class: isOver ? "alarm is-over" : "alarm" },
         el("span", { "aria-hidden": "true" }, "⚠"), el("span", {}, `${words}, peak ${number(a.peak)}`),
-        el("button", { type: "button", class: "push", onclick: () => { this.active.delete(name); this.draw(parent); this.onSeen(name); } }, "Seen"));
+        el("button", { type: "button", class: "push", onclick: () => { this.active.delete(name); this.draw(parent); this.onSeen(name); } }, "Acknowledge"));
     });
     if (lines.length || parent.children.length) fill(parent, lines);
     document.title = [...this.active.values()].some((a) => a.until === null) ? "⚠ ALARM · pc2dae" : document.title.replace("⚠ ALARM", "Live");
   }
 
-  /** For ears and for screen readers, once per alarm. */
+  /** Sound and screen-reader announcement, once per alarm. */
   call(words) {
     $("announce").textContent = words;
     if (!$("sound").checked) return;

@@ -1,4 +1,4 @@
-// The server's answers. A refusal becomes a Problem: one line and what to do.
+// Requests to the server. A refusal becomes a Problem: one line and a hint.
 
 export class Problem extends Error {
   constructor(message, hint = "", status = 0) {
@@ -11,7 +11,7 @@ export class Problem extends Error {
 
 async function refusal(response) {
   const body = await response.json().catch(() => ({}));
-  return new Problem(body.error || `the station answers ${response.status}`, body.hint || "", response.status);
+  return new Problem(body.error || `unexpected status ${response.status}`, body.hint || "", response.status);
 }
 
 async function call(path, { method = "GET", body, signal } = {}) {
@@ -30,13 +30,13 @@ export const post = (path, body = {}) => call(path, { method: "POST", body });
 export const put = (path, body) => call(path, { method: "PUT", body });
 export const remove = (path) => call(path, { method: "DELETE" });
 
-/** A path with its query; what is null or empty is left out. */
+/** A path with its query; null and empty values are omitted. */
 export function query(path, parameters) {
   const kept = Object.entries(parameters).filter(([, value]) => value !== null && value !== undefined && value !== "");
   return kept.length ? `${path}?${new URLSearchParams(kept)}` : path;
 }
 
-/** Send files with progress: fetch cannot tell how much has gone. */
+/** Send files with progress, which fetch does not report. */
 export function upload(files, fields, onProgress) {
   const form = new FormData();
   for (const [name, value] of Object.entries(fields)) if (value) form.append(name, value);
@@ -49,7 +49,7 @@ export function upload(files, fields, onProgress) {
     request.onload = () => {
       const answer = request.response || {};
       if (request.status < 300) resolve(answer);
-      else reject(new Problem(answer.error || `the station answers ${request.status}`, answer.hint || "", request.status));
+      else reject(new Problem(answer.error || `unexpected status ${request.status}`, answer.hint || "", request.status));
     };
     request.onerror = () => reject(new Problem("the files could not be sent", "is pc2dae serve still running, and are they still there?"));
     request.send(form);
@@ -82,6 +82,6 @@ let asked = false;
 function askForToken() {
   if (asked) return;
   asked = true;
-  const token = prompt("This station wants its token. It was printed where pc2dae serve was started.");
+  const token = prompt("This station requires a token, printed where pc2dae serve was started.");
   if (token) location.assign(`/?token=${encodeURIComponent(token)}`);
 }

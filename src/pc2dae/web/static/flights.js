@@ -24,7 +24,7 @@ export async function flightsAtStart() {
   return first?.id;
 }
 
-/** What the flight's own page knows may be newer than the list. */
+/** The state of the flight shown may be newer than the list. */
 export function noteState(detail) {
   if (flights.find((flight) => flight.id === detail.id)?.state !== detail.state) listFlights();
 }
@@ -37,7 +37,7 @@ export function markShown(id) {
   draw();
 }
 
-const STATES = { queued: "waits", working: "is being read", failed: "could not be read" };
+const STATES = { queued: "waiting", working: "reading", failed: "failed" };
 
 function draw() {
   fill($("flights"), flights.map((flight) => {
@@ -53,7 +53,7 @@ async function forget(flight) {
   if (!(await ask(`Delete ${flight.name} and everything made from it from this station?`, "Delete"))) return;
   await remove(`/api/flights/${flight.id}`).catch((problem) => {
     $("drop-problem").textContent = problem.line;
-    show($("drop-problem"), problem.status !== 404); // gone already is as good
+    show($("drop-problem"), problem.status !== 404); // already deleted
   });
   await listFlights();
   if (flight.id === shown) location.hash = "#/";

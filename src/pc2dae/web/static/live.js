@@ -1,4 +1,4 @@
-// The live view: estimates as they come, through restarts of the server and of the broker.
+// The live view: estimates as they arrive, through restarts of the server and of the broker.
 
 import { get, post, remove } from "./api.js";
 import { Alarms } from "./alarms.js";
@@ -8,10 +8,10 @@ import { Strip } from "./strip.js";
 import { count, duration, number } from "./view/format.js";
 
 const KEPT_S = 900;
-const SILENT_MS = 10_000; // nothing new for so long, and the large figures are no longer "now"
+const SILENT_MS = 10_000; // without a message for this long the values are marked stale
 const COVERAGE_90 = 1.645;
 
-let source = null, live = null, flight = null, heard = new Set(), heardAt = 0, strips = new Map(), isDue = false, ticking = 0;
+let source = null, live = null, flight = null, received = new Set(), receivedAt = 0, strips = new Map(), isDue = false, ticking = 0;
 const alarms = new Alarms((name) => strips.get(name)?.mark(alarms));
 
 export function startLive() {
@@ -22,7 +22,7 @@ export function startLive() {
   listFlights().then(offerFlights);
 }
 
-/** Flights that can be replayed; one that was just read joins them. */
+/** Flights that can be replayed. */
 function offerFlights() {
   const ready = knownFlights().filter((f) => f.state === "ready"), offered = [...$("replay-flight").options].map((o) => o.value);
   if (ready.map((f) => f.id).join() !== offered.join()) fill($("replay-flight"), ready.map((f) => option(f.id, f.name)));
@@ -34,13 +34,13 @@ export function stopLive() {
   clearInterval(ticking);
 }
 
-/** EventSource comes back by itself after a broken line; after a refusal it must be opened anew. */
+/** EventSource reconnects by itself after a broken connection; after a refusal it must be reopened. */
 function open() {
   source = new EventSource("/api/live/events");
   source.addEventListener("state", (event) => takeState(JSON.parse(event.data)));
   source.addEventListener("estimate", (event) => takeEstimate(JSON.parse(event.data)));
   source.onerror = () => {
-    lead("wait", "The station does not answer. This page keeps trying and goes on where it was.");
+    lead("wait", "The station does not answer. Reconnecting.");
     if (source?.readyState === EventSource.CLOSED) setTimeout(() => source && open(), 1500);
   };
 }
@@ -51,7 +51,7 @@ const STATES = {
   connecting: ["wait", (l) => `Connecting to ${l.broker} …`],
   replayed: ["good", (l) => `Replaying ${nameOf(l.replay)} at ${l.replay.speed} × the speed it was flown.`],
   connected: ["good", (l) => `Connected to ${l.broker}, listening to ${l.topic_in}.`],
-  lost: ["bad", (l) => `The broker ${l.broker} is gone. The station keeps trying and goes on where it was.`],
+  lost: ["bad", (l) => `The broker ${l.broker} is not reachable. Reconnecting.`],
 };
 
 const nameOf = (replay) => knownFlights().find((f) => f.id === replay.flight)?.name ?? replay.name;
@@ -78,11 +78,11 @@ function takeState(now) {
   $("replay-button").textContent = runs ? `Stop (${Math.round((100 * now.replay.sent) / Math.max(now.replay.of, 1))} %)` : "Replay";
   for (const id of ["replay-flight", "replay-speed"]) $(id).disabled = runs;
   tick();
-  const isEmpty = !isOn && !runs && !heardAt;
+  const isEmpty = !isOn && !runs && !receivedAt;
   if (!isEmpty && now.channels?.length && namesOf(now.channels) !== namesOf([...strips.values()].map((s) => s.channel))) build(now.channels);
   show($("live-window").closest(".row"), strips.size > 0);
   show($("counters"), !isEmpty);
-  if (!strips.size) fill($("live-panels"), el("p", { class: "empty" }, "Nothing to show yet. Replay a flight to see how it looks while one is in the air."));
+  if (!strips.size) fill($("live-panels"), el("p", { class: "empty" }, "Nothing to show yet. Replay a flight to see an example."));
 }
 
 const namesOf = (channels) => channels.map((c) => c.name).join();
@@ -99,13 +99,13 @@ function build(channels) {
 function takeEstimate(message) {
   if (message.flight !== flight) {
     flight = message.flight;
-    heard = new Set();
+    received = new Set();
     for (const strip of strips.values()) strip.clear();
     alarms.clear();
   }
-  if (heard.has(message.seq)) return; // a restarted server sends again what it holds
-  heard.add(message.seq);
-  heardAt = performance.now();
+  if (received.has(message.seq)) return; // a restarted server resends its buffer
+  received.add(message.seq);
+  receivedAt = performance.now();
   if (!strips.size) build(live?.channels ?? []);
   for (const [name, strip] of strips) {
     const value = message.estimate[name] ?? null, sigma = message.uncertainty?.[name] ?? null;
@@ -131,7 +131,7 @@ function drawSoon() {
 function tick() {
   offerFlights();
   if (!live) return;
-  const c = live.counters ?? {}, age = heardAt ? (performance.now() - heardAt) / 1000 : null;
+  const c = live.counters ?? {}, age = receivedAt ? (performance.now() - receivedAt) / 1000 : null;
   const isIdle = live.state === "off" && !isReplaying(), isSilent = !isIdle && age !== null && age * 1000 > SILENT_MS;
   const tile = (value, label, isBad, id) => el("div", { class: `tile${isBad ? " bad" : ""}`, id }, el("b", {}, value), el("span", {}, label));
   fill($("counters"), [

@@ -1,11 +1,11 @@
-// Columns that nobody knows: say what they are, keep that as a suite (TOML), read the flight again.
+// Unknown columns: the user maps them, the mapping is saved as a suite (TOML), the flight is read again.
 
 import { get, post, put } from "./api.js";
 import { el, fill, option } from "./view/dom.js";
 
 const ENVIRONMENT = { air_temperature: "air temperature [°C]", relative_humidity: "relative humidity [%]", air_pressure: "air pressure [hPa]" };
 const MOTION = { latitude: "latitude", longitude: "longitude", altitude: "altitude [m]", ground_speed: "ground speed [m/s]" };
-const USES = { channel: "a channel", "": "leave it out", ...ENVIRONMENT, ...MOTION };
+const USES = { channel: "a channel", "": "ignore", ...ENVIRONMENT, ...MOTION };
 const GUESSES = [
   [/^lat/i, "latitude"],
   [/^lon|^lng/i, "longitude"],
@@ -17,7 +17,7 @@ const GUESSES = [
 ];
 const UNITS = ["ppb", "ppm", "ug m-3", "ng m-3", "mg m-3"];
 const FAMILIES = [[/co2/i, "co2"], [/^(bc|ebc|black)/i, "bc"], [/^pm|dust|partic/i, "pm"]];
-const NOTE = "These files hold columns no suite names. Say what they are; the answer is kept as a suite and used for every later flight of this payload.";
+const NOTE = "These files have columns that no suite defines. Describe them; the description is saved as a suite for later flights of this payload.";
 
 const nameOf = (column) => column.toLowerCase().replace(/[^a-z0-9_]+/g, "_").replace(/^[^a-z]+|_+$/g, "") || "channel";
 const unitOf = (column) => UNITS.find((u) => column.toLowerCase().includes(u.split(" ")[0])) ?? (/pm/i.test(column) ? "ug m-3" : "ppb");
@@ -50,7 +50,7 @@ export async function mappingForm(parent, detail, onDone) {
     });
   };
   fill(parent, el("form", { onsubmit }, el("h2", {}, "Name the columns"), el("p", { class: "soft" }, NOTE),
-    el("div", { class: "map-head" }, field("Name of the suite", name), field("Column of time", time), field("Zone, if stamps carry none", zone)),
+    el("div", { class: "map-head" }, field("Suite name", name), field("Time column", time), field("Time zone, if stamps have none", zone)),
     el("div", { class: "map-grid" }, lines.map((each) => each.row)),
     el("div", { class: "row map-head" }, el("button", { class: "primary" }, "Save the suite and read the flight"), saved), problem));
   const known = await get("/api/suites").catch(() => []);
@@ -89,5 +89,5 @@ function line({ column, example }) {
 function otherSuite(detail, known, onDone) {
   const chosen = el("select", {}, known.map((suite) => option(suite.name, suite.name)));
   const read = () => post(`/api/flights/${detail.id}/again`, { suite: chosen.value, zone: null }).then(onDone, () => {});
-  return el("div", { class: "row map-head" }, field("Or read it with a suite there is", chosen), el("button", { type: "button", onclick: read }, "Read"));
+  return el("div", { class: "row map-head" }, field("Or read it with an existing suite", chosen), el("button", { type: "button", onclick: read }, "Read"));
 }

@@ -1,4 +1,4 @@
-// One channel live: the value in large type, and a strip of the last minutes drawn by hand, for that is what a tablet can do for hours.
+// One live channel: the value in large type and a canvas strip of the last minutes, light enough for a tablet.
 
 import { colour, el } from "./view/dom.js";
 import { band, cleared, line, roundValues } from "./view/canvas.js";
@@ -36,7 +36,7 @@ export class Strip {
 
   add(row, kept_s) {
     const last = this.rows.at(-1);
-    if (last && row.time < last.time) { // what came late goes where it belongs
+    if (last && row.time < last.time) { // late samples are inserted in order
       const at = this.rows.findIndex((r) => r.time > row.time);
       this.rows.splice(at, 0, row);
     } else this.rows.push(row);

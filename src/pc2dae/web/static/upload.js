@@ -4,7 +4,7 @@ import { get, upload } from "./api.js";
 import { $, option, show } from "./view/dom.js";
 import { listFlights } from "./flights.js";
 
-const MOST = 2000; // files in one drop: a folder dropped by mistake is refused before it is read
+const MOST = 2000; // files in one upload: a folder dropped by mistake is refused before it is read
 
 export function startUpload() {
   $("choose-files").addEventListener("click", () => $("files").click());
@@ -56,7 +56,7 @@ async function walk(entry, found) {
 
 const complain = (words) => { $("drop-problem").textContent = words; show($("drop-problem"), Boolean(words)); };
 
-/** A folder or a single file has a name; files dropped together are told apart by when that was. */
+/** A folder or a single file has a name; several files are named after the time of upload. */
 function nameOf(files) {
   if (files.length === 1 || files[0].path.includes("/")) return "";
   return `${files.length} files dropped at ${new Date().toTimeString().slice(0, 5)}`;
@@ -64,7 +64,7 @@ function nameOf(files) {
 
 async function send(files) {
   complain("");
-  if (!files.length) return complain("There was no file in it.");
+  if (!files.length) return complain("No file found.");
   if (files.length > MOST) return complain(`That is more than ${MOST} files. Drop the folder of one flight.`);
   const name = files.length === 1 ? files[0].path : `${files.length} files`;
   const buttons = [$("choose-files"), $("choose-folder")];
