@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from pc2dae.denoiser import Array
+from pc2dae.arrays import Array
 from pc2dae.edge.card import parse_card
 from pc2dae.edge.load import live_engine
 from pc2dae.edge.messages import Sample
