@@ -147,7 +147,7 @@ def _fresh(stream: Stream, name: str, origin: np.datetime64) -> tuple[Array, Arr
 
 
 @dataclass(frozen=True)
-class _Pair:
+class _ClockPair:
     """Two records of one quantity, smoothed alike, ready to be shifted against each other."""
 
     grid: Array
@@ -212,7 +212,7 @@ class _Pair:
         return (1 + rho) / (1 - rho)
 
 
-def _pair(tx: Array, x: Array, ty: Array, y: Array) -> _Pair | None:
+def _pair(tx: Array, x: Array, ty: Array, y: Array) -> _ClockPair | None:
     if min(len(tx), len(ty)) < 2:
         return None
     begin, end = max(tx[0], ty[0]) + 3 * SMOOTH_S, min(tx[-1], ty[-1]) - 3 * SMOOTH_S
@@ -227,7 +227,7 @@ def _pair(tx: Array, x: Array, ty: Array, y: Array) -> _Pair | None:
     trend = slow_basis(at)
     seen = np.interp(at, grid, smooth[1])
     seen = seen - trend @ (trend.T @ seen)
-    return _Pair(grid, smooth[0], at, seen, trend) if float(seen @ seen) > 0 else None
+    return _ClockPair(grid, smooth[0], at, seen, trend) if float(seen @ seen) > 0 else None
 
 
 def _peak(score: Callable[[float], float], near: float, reach: float = 1.5) -> float:
@@ -235,7 +235,7 @@ def _peak(score: Callable[[float], float], near: float, reach: float = 1.5) -> f
     return float(result.x)
 
 
-def _drifting(pair: _Pair, begin_s: float) -> tuple[float, float, float] | None:
+def _drifting(pair: _ClockPair, begin_s: float) -> tuple[float, float, float] | None:
     """Offset at `begin_s`, its standard error [s] and drift [ppm] by the shifts of pieces; None if no clear drift."""
     when, shifts = [], []
     for piece in np.array_split(np.arange(len(pair.at)), 12):

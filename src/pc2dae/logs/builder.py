@@ -18,7 +18,7 @@ from pc2dae.errors import LogError, nearest
 from pc2dae.logs.files import Lines, LogFile
 from pc2dae.logs.numbers import Numbers, SignEvidence, numbers
 from pc2dae.logs.stamps import StampParser, Times
-from pc2dae.logs.text import Stamps, Table, cut
+from pc2dae.logs.text import LogTable, Stamps, cut
 
 _UNEVEN = "rows with too few or too many cells"
 MAX_STAMPS = 2_000_000  # rows up to which the text of the stamps is kept
@@ -210,7 +210,7 @@ class Builder:
         count, first = self.dropped.get(why, (0, line))
         self.dropped[why] = (count + 1, first)
 
-    def table(self, preamble: list[str]) -> Table:
+    def table(self, preamble: list[str]) -> LogTable:
         """All blocks as one table."""
         layout = self.layout
         if self.held is not None:
@@ -237,7 +237,7 @@ class Builder:
         pa.default_memory_pool().release_unused()
         # Column by column, so that no second copy of everything exists.
         columns = {name: np.concatenate([part.pop(name) for part in self.parts]) for name in layout.wanted}
-        return Table(
+        return LogTable(
             file=layout.file,
             header=layout.names,
             time=np.concatenate(self.times),

@@ -16,7 +16,7 @@ from pc2dae.logs.files import LogFile
 from pc2dae.logs.header_units import unit_in
 from pc2dae.logs.reader import Declared, Head
 from pc2dae.logs.stamps import to_utc
-from pc2dae.logs.table import Stamps, Table, clean_names, cut, delimiter_of, read_table
+from pc2dae.logs.table import LogTable, Stamps, clean_names, cut, delimiter_of, read_table
 from pc2dae.sentinels import describe, find_sentinels
 from pc2dae.suite import Suite, conversion, load_suite, presets
 
@@ -108,7 +108,7 @@ def _found_columns(file: LogFile, header: list[str], suite: Suite, wanted: dict[
     return {name: column for name, column in wanted.items() if column in header}
 
 
-def _in_units(table: Table, column: str, name: str, values: Array, units: str) -> Array:
+def _in_units(table: LogTable, column: str, name: str, values: Array, units: str) -> Array:
     """A variable in its units, converted where the column's name has another one."""
     found = unit_in(column, units)
     if found is None or found == units:
@@ -145,7 +145,7 @@ def _without_unit(column: str) -> str:
     return " ".join(word for word in re.split(r"[^a-z0-9]+", column.lower()) if word and word not in _MIXING)
 
 
-def _without_sentinels(table: Table, column: str, suite: Suite) -> Array:
+def _without_sentinels(table: LogTable, column: str, suite: Suite) -> Array:
     values = table.numbers[column]
     gone = np.isin(values, suite.missing)
     if gone.any():
@@ -157,7 +157,7 @@ def _without_sentinels(table: Table, column: str, suite: Suite) -> Array:
     return values
 
 
-def _stamps(table: Table, utc: NDArray[np.datetime64]) -> NDArray[np.str_] | None:
+def _stamps(table: LogTable, utc: NDArray[np.datetime64]) -> NDArray[np.str_] | None:
     """The stamps to give back: as they stood if zoned, else on their wall clock with its offset; None if plain UTC."""
     if table.is_zoned:
         if table.stamp_texts is None or not len(table.stamp_texts):

@@ -12,7 +12,7 @@ from pc2dae.errors import LogError
 from pc2dae.flight.stream import Stream
 from pc2dae.logs.files import LogFile
 from pc2dae.logs.reader import Column, Declared, Head, stream_of
-from pc2dae.logs.table import Stamps, Table, read_table
+from pc2dae.logs.table import LogTable, Stamps, read_table
 from pc2dae.suite import Channel, Suite
 
 # The names of the headerless variant, in order; R writes the same with points for every sign.
@@ -133,7 +133,7 @@ def read(file: LogFile, head: Head, *, zone: str | None, suite: Suite | None) ->
     return [replace(stream, columns=columns, units=units)]
 
 
-def _table(file: LogFile, head: Head) -> Table:
+def _table(file: LogFile, head: Head) -> LogTable:
     """The rows on the payload's own clock, GPS time beside it; with or without a line of column names."""
     line = head.find(*_CLOCKS)
     rows = [number for number, text in enumerate(head.lines) if _ROW.match(text)]
@@ -160,7 +160,7 @@ def _named(names: Sequence[str], bare: str) -> str:
     return next((name for name in names if _bare(name) == bare), bare)
 
 
-def _drop_wrapped(table: Table) -> None:
+def _drop_wrapped(table: LogTable) -> None:
     wrapped = table.numbers["co2"] > _WRAPPED
     if wrapped.any():
         table.numbers["co2"] = np.where(wrapped, np.nan, table.numbers["co2"])
@@ -169,13 +169,13 @@ def _drop_wrapped(table: Table) -> None:
         )
 
 
-def _sign(table: Table, axis: str) -> float:
+def _sign(table: LogTable, axis: str) -> float:
     """South and west are negative."""
     texts = next((values for name, values in table.texts.items() if name.lower().startswith(axis)), [])
     return -1.0 if any(text.strip().endswith(("S", "W")) for text in texts) else 1.0
 
 
-def _on_gps_time(table: Table) -> Table:
+def _on_gps_time(table: LogTable) -> LogTable:
     """GPS time where there is one; elsewhere the payload's own clock, shifted by the median difference of the two."""
     column = _named(list(table.more), _GPS_TIME)
     if column not in table.more:

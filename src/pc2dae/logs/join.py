@@ -17,7 +17,7 @@ from pc2dae.logs.afe import with_sheet
 ONE_OF = "one_of"  # among a stream's notes: the key that several instruments of a kind share
 
 
-class _Part(NamedTuple):
+class _LogPart(NamedTuple):
     """A log, and its first and last stamp without those of lost clocks."""
 
     stream: Stream
@@ -44,7 +44,7 @@ def _logs(streams: list[Stream], repeated: list[tuple[str, str]]) -> list[Stream
     """The streams of one kind and unit, the parts of each log put together."""
     if len(streams) == 1:
         return streams
-    chains: list[list[_Part]] = []
+    chains: list[list[_LogPart]] = []
     for part in map(_part, streams):
         if not any(_is_taken(part, chain, repeated) for chain in chains):
             chains.append([part])
@@ -73,7 +73,7 @@ def _with_sheets(streams: list[Stream]) -> list[Stream]:
     return [with_sheet(s, known.calibration) if known is not None else s for s, known in found]
 
 
-def _is_taken(new: _Part, chain: list[_Part], repeated: list[tuple[str, str]]) -> bool:
+def _is_taken(new: _LogPart, chain: list[_LogPart], repeated: list[tuple[str, str]]) -> bool:
     """Whether a log belongs to the parts of another one; its new rows are then added to them."""
     stream = new.stream
     if chain[0].stream.serial != stream.serial:
@@ -100,7 +100,7 @@ def _is_taken(new: _Part, chain: list[_Part], repeated: list[tuple[str, str]]) -
     return True
 
 
-def _shared(one: _Part, other: _Part) -> tuple[Mask, Mask] | None:
+def _shared(one: _LogPart, other: _LogPart) -> tuple[Mask, Mask] | None:
     """Which rows of the other log are in the one, and the reverse; None for two instruments.
 
     Two versions of one log are an error.
@@ -147,9 +147,9 @@ def _hashes(stream: Stream) -> NDArray[np.uint64]:
     return np.asarray(pd.util.hash_pandas_object(table, index=False), dtype=np.uint64)
 
 
-def _part(stream: Stream) -> _Part:
+def _part(stream: Stream) -> _LogPart:
     time = repair_stamps(stream, 1.0).time
-    return _Part(stream, time.min(), time.max())
+    return _LogPart(stream, time.min(), time.max())
 
 
 def _stamp(time: np.datetime64) -> str:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 from pc2dae.flight.stream import Stream
 from pc2dae.logs.files import LogFile
 from pc2dae.logs.stamps import to_utc
-from pc2dae.logs.table import Table
+from pc2dae.logs.table import LogTable
 from pc2dae.suite import Channel, Suite
 
 
@@ -74,7 +74,7 @@ def named(header: list[str], columns: Mapping[str, Column]) -> dict[str, Column]
 
 
 def stream_of(
-    table: Table, columns: Mapping[str, Column], instrument: str, *, zone: str | None = None, **more: Any
+    table: LogTable, columns: Mapping[str, Column], instrument: str, *, zone: str | None = None, **more: Any
 ) -> Stream:
     """A table's wanted columns as a stream in UTC."""
     time = table.time if table.is_zoned else to_utc(table.time, zone, file=table.file.name, repairs=table.repairs)

@@ -11,9 +11,9 @@ from pc2dae.errors import LogError
 from pc2dae.logs.builder import Builder, Layout
 from pc2dae.logs.files import Lines, LogFile, lines
 from pc2dae.logs.numbers import SignEvidence, UndecidedSigns, decimal_signs
-from pc2dae.logs.text import Stamps, Table, clean_names, cut, delimiter_of
+from pc2dae.logs.text import LogTable, Stamps, clean_names, cut, delimiter_of
 
-__all__ = ["Stamps", "Table", "clean_names", "cut", "delimiter_of", "read_table"]
+__all__ = ["LogTable", "Stamps", "clean_names", "cut", "delimiter_of", "read_table"]
 
 
 def read_table(
@@ -30,7 +30,7 @@ def read_table(
     keep_stamps: bool = False,
     thin_s: float | None = None,
     signs: Mapping[str, str] | None = None,
-) -> Table:
+) -> LogTable:
     """Read a table whose header line `is_header` knows (or whose columns are given as `header`, after `skip` lines).
 
     `time` names the column(s) of the stamp, joined by a blank; `wanted` picks the number columns from the header.

@@ -27,7 +27,7 @@ class Stamps:
 
 
 @dataclass
-class Table:
+class LogTable:
     """The rows of a file that could be used, as numbers under the file's own column names."""
 
     file: LogFile
