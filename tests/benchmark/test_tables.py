@@ -62,7 +62,7 @@ def made(method, values, *, campaigns=1.0):
 
 def test_scarcity_has_one_column_per_amount():
     table = scarcity_table(pd.concat([made("lean", [1.0, 3.0], campaigns=a) for a in (0.125, 10.0)]))
-    assert [c.text for c in table.rows[0]] == ["PC²DAE-Lean", "MAE less, %", "2.0", "", "", "", "2.0"]
+    assert [c.text for c in table.rows[0]] == ["PC²DAE-Lean", "MAE reduction, %", "2.0", "", "", "", "2.0"]
 
 
 def test_ablation_compares_each_network_with_its_own_base():

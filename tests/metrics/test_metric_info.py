@@ -15,6 +15,6 @@ def test_every_metric_has_words() -> None:
 
 
 def test_a_unit_stands_in_brackets_or_after_a_comma() -> None:
-    edge = Words("plume edge off", "s", "edge", 2, "low")
-    assert (edge.full, edge.heading) == ("plume edge off [s]", "edge, s")
+    edge = Words("edge error", "s", "edge", 2, "low")
+    assert (edge.full, edge.heading) == ("edge error [s]", "edge, s")
     assert Words("false ones", "", "false", 2, "low").full == "false ones"

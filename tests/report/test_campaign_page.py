@@ -46,7 +46,7 @@ def test_the_page_tells_the_campaign(tmp_path: Path) -> None:
         assert f'id="{drawn}"' in body
     assert 'id="ratio-nox_co"' not in body
     worst = body[body.index('id="worst"') :]
-    assert worst.index(">c<") < worst.index(">b<") < worst.index(">a<")  # by how far 10-s means moved
+    assert worst.index(">c<") < worst.index(">b<") < worst.index(">a<")  # by how far change of 10-s means
 
 
 def test_the_calendar_has_a_column_per_week() -> None:

@@ -95,7 +95,7 @@ def test_the_truth_is_drawn_and_scored(clean: xr.Dataset, tmp_path: Path) -> Non
     pc2dae.report(clean, tmp_path / "page.html", truth=truth)
     text = visible((tmp_path / "page.html").read_text("utf-8"))
     assert "truth: the reading without noise" in text
-    assert re.search(r"mean absolute error less \[%\]\s+100\.00", text)
+    assert re.search(r"MAE reduction \[%\]\s+100\.00", text)
 
 
 def test_the_room_is_callable_however_it_was_come_by() -> None:

@@ -235,7 +235,7 @@ def test_the_paper_payload_ships() -> None:
 @pytest.mark.parametrize(
     ("name", "line"),
     [
-        ("black-kit", "there is no suite 'black-kit'; name a .toml file or a preset (black-kite)"),
+        ("black-kit", "unknown suite 'black-kit'; name a .toml file or a preset (black-kite)"),
         (".", ". is a folder, not a suite; name a .toml file"),
     ],
 )

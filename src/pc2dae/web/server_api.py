@@ -22,7 +22,7 @@ _TAKES_PLACE = {"X-Accel-Buffering": "no"}  # proxies may not collect events
 
 @routes.get("/health", tags=["server"])
 async def health(station: At) -> ServerHealth:
-    """Whether the server lives, and how much it has to do."""
+    """Server health and queue length."""
     return ServerHealth(version=__version__, queued=station.jobs.waiting, working=len(station.jobs.under_way))
 
 
@@ -49,7 +49,7 @@ def list_suites(station: At) -> list[SuiteShown]:
 
 @routes.put("/api/suites/{name}", tags=["suites"])
 def save_suite(station: At, name: Annotated[SuiteName, Path()], mapping: Mapping) -> SuiteShown:
-    """Say what the columns of a table are; kept as a TOML file."""
+    """Save a suite that describes the columns of a table, as a TOML file."""
     return station.suites.save(name, mapping)
 
 
@@ -63,7 +63,7 @@ def suite_file(station: At, name: Annotated[SuiteName, Path()]) -> Response:
 
 @routes.delete("/api/suites/{name}", status_code=204, tags=["suites"])
 def delete_suite(station: At, name: Annotated[SuiteName, Path()]) -> None:
-    """Forget a suite made here."""
+    """Delete a saved suite."""
     _there(station, name)
     station.suites.delete(name)
 
