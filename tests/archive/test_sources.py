@@ -78,7 +78,7 @@ def test_two_sources_of_one_name_are_refused(tree: Path) -> None:
         find_sources(tree)
 
 
-@pytest.mark.parametrize(("place", "words"), [("nowhere", "there is no"), ("empty", "no flight in")])
+@pytest.mark.parametrize(("place", "words"), [("nowhere", "does not exist"), ("empty", "no flight in")])
 def test_nothing_to_do_is_said(tmp_path: Path, place: str, words: str) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(FlightError, match=words):

@@ -58,7 +58,7 @@ def test_torn_missing_and_foreign_files(archive: Archive, tree: Path) -> None:
 
 
 def test_what_a_killed_writer_left_is_found_and_cleared(archive: Archive) -> None:
-    half = archive.papers / ".done" / ".x.json.k3j.json"
+    half = archive.metadata_dir / ".done" / ".x.json.k3j.json"
     half.write_text(archive.marker(NAMES[0]).read_text())  # whole, but not moved into its place
     assert len(list(archive.records())) == 3
     archive.scratch.mkdir(exist_ok=True)
@@ -105,7 +105,7 @@ def test_the_index_has_a_row_per_flight(archive: Archive) -> None:
 
 
 def test_one_run_at_a_time(archive: Archive) -> None:
-    with archive.locked(), pytest.raises(FlightError, match="another run is writing"), archive.locked():
+    with archive.locked(), pytest.raises(FlightError, match="another run is using"), archive.locked():
         pass
     with archive.locked():
         pass

@@ -48,7 +48,7 @@ def test_the_index_is_rebuilt_and_told(archive: Archive) -> None:
 def test_verify_says_what_is_wrong_and_ends_with_1(archive: Archive) -> None:
     told = runner.invoke(app, ["archive", "verify", str(archive.root)])
     assert told.exit_code == 1
-    assert "1 flights whole, 1 things to look at" in told.stdout
+    assert "1 flights intact, 1 problems" in told.stdout
     found = json.loads(runner.invoke(app, ["archive", "verify", str(archive.root), "--json"]).stdout)
     assert found["whole"] == 1
     assert [(f["kind"], f["what"]) for f in found["findings"]] == [("missing", "b")]

@@ -82,7 +82,7 @@ def test_a_zero_below_the_bound_is_told(table):
     table["no"] -= 40.0
     table.to_csv("log.csv", index=False)
     out = run("denoise", "log.csv", "-o", "c.nc", "--suite", "own.toml", "--model", "ma5").stdout.splitlines()
-    assert out[2] == "zero below the bound: no; clean air stands at the bound, look at <name>_unbounded"
+    assert out[2] == "zero below the bound: no; clean air lies at the bound, see <name>_unbounded"
 
 
 def test_sentinels_and_channels_without_a_usable_sample_are_said(table):
@@ -152,7 +152,7 @@ def test_train_denoise_export_and_the_same_numbers_from_the_file(table):
     out = run(*words).stdout.splitlines()
     assert out[0] == "lean on 1 flight, seed 4: trained"
     assert out[2] == "next: pc2dae denoise log.csv --suite own.toml -o clean.nc --model mymodel"
-    assert "trained before" in run(*words).stdout
+    assert "already trained" in run(*words).stdout
     run("denoise", "log.csv", "-o", "a.nc", "--suite", "own.toml", "--model", "mymodel")
     assert "differs from torch by" in run("export", "mymodel", "-o", "other.onnx").stdout
     run("denoise", "log.csv", "-o", "b.nc", "--suite", "own.toml", "--model", "other.onnx")
@@ -167,7 +167,7 @@ def test_train_denoise_export_and_the_same_numbers_from_the_file(table):
 def test_the_input_is_never_replaced_by_its_estimate(table):
     before = Path("log.csv").read_bytes()
     for words in (["denoise", "log.csv", "-o", "./log.csv", "--model", "ma5"], ["ingest", "log.csv", "-o", "log.csv"]):
-        with pytest.raises(Pc2daeError, match=r"log\.csv is the input: what was measured would be lost"):
+        with pytest.raises(Pc2daeError, match=r"log\.csv is the input and would be overwritten"):
             run(*words, "--suite", "own.toml")
     assert Path("log.csv").read_bytes() == before
 

@@ -58,7 +58,7 @@ def test_plumes_tells_apart_what_began_before_the_record(clean: Path, tmp_path: 
     write_flight(read_flight(clean).isel(time=slice(350, None)), tmp_path / "late.nc")
     shown = CliRunner().invoke(app, ["plumes", str(tmp_path / "late.nc")]).output
     assert "no emission ratio: no smoke" in shown
-    assert re.search(r"co_a is high from its first sample on \(\+[45],\d+ ppb for \d+ s\): smoke from before", shown)
+    assert re.search(r"co_a is elevated from its first sample \(\+[45],\d+ ppb for \d+ s\): smoke before", shown)
     found = json.loads(CliRunner().invoke(app, ["plumes", str(tmp_path / "late.nc"), "--json"]).stdout)
     assert "co_a" in [row["channel"] for row in found["begun"]]
     assert "co_a" not in [row["channel"] for row in found["encounters"]]

@@ -33,7 +33,7 @@ def test_tables(path: Path) -> None:
     result = runner.invoke(app, ["inspect", str(path)])
     assert result.exit_code == 0, result.output
     assert "burn_3" in result.output
-    assert "co2 stays" in result.output
+    assert "co2 kept" in result.output
     assert "…" not in result.output.split("all flights together")[0]  # nothing is cut at 80 columns
 
 
@@ -58,4 +58,4 @@ def test_help_has_an_example() -> None:
 
 def test_a_picture_of_no_known_kind_is_refused(path: Path, tmp_path: Path) -> None:
     result = runner.invoke(app, ["inspect", str(path), "-p", str(tmp_path / "look.xyz")])
-    assert str(result.exception) == "'look.xyz' is no name of a picture; use one of .png, .svg, .pdf"
+    assert str(result.exception) == "'look.xyz' is not a picture format; use one of .png, .svg, .pdf"

@@ -19,7 +19,7 @@ from pc2dae.simulate import plan_campaign, write_campaign
 from pc2dae.suite import load_suite
 
 SUITE = 'name = "one"\n[[family]]\nname = "co2"\n[[family.channel]]\nname = "co2"\nunits = "ppm"\n'
-IS_INPUT = "is the input: what was measured would be lost; give -o another name"
+IS_INPUT = "is the input and would be overwritten; give -o another name"
 NOT_OURS = "exists and was not written by pc2dae; give -o another name, or add --force"
 
 

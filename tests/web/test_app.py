@@ -57,7 +57,7 @@ def test_scripts_and_styles_come_from_our_own_files_alone(ground: Ground) -> Non
 
 def test_errors_are_one_line_with_a_hint(ground: Ground) -> None:
     answer = ground.client.get("/api/flights/AAAAAAAAAAAAAAAAAAAAAA")
-    assert answer.json() == {"error": "there is no such flight", "hint": "it may have been deleted"}
+    assert answer.json() == {"error": "unknown flight", "hint": "it may have been deleted"}
 
 
 def test_the_server_needs_neither_torch_nor_pandas() -> None:

@@ -45,7 +45,7 @@ def test_whatever_happens_to_a_job_the_server_goes_on(tmp_path: Path) -> None:
         for process in workers():
             os.kill(process.pid, signal.SIGSEGV)
         told = ground.wait(first["job"]["id"])
-        assert (told["state"], told["error"]) == ("failed", "the reader was broken by it (SIGSEGV)")
+        assert (told["state"], told["error"]) == ("failed", "the file crashed the reader (SIGSEGV)")
         wait_for(lambda: ground.get(f"/api/jobs/{second['job']['id']}")["fraction"] > 0)
         for job in (third, second):
             assert ground.client.delete(f"/api/jobs/{job['job']['id']}").json()["state"] == "cancelled"
@@ -60,8 +60,8 @@ def test_whatever_happens_to_a_job_the_server_goes_on(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("change", "said"), [
-    ({"wall_s": 0.3}, "it took longer than 0.3 s"),
-    ({"cpu_s": 0}, "it was stopped: more than 0 s of computing"),
+    ({"wall_s": 0.3}, "timed out after 0.3 s"),
+    ({"cpu_s": 0}, "stopped: more than 0 s of processor time"),
     ({"memory_bytes": 150_000_000}, "memory"),
 ])  # fmt: skip
 def test_a_job_ends_at_its_limits(change: dict[str, Any], said: str, tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_what_was_under_way_is_done_after_a_restart(tmp_path: Path) -> None:
         states = {f["id"]: (f["state"], f["error"]) for f in ground.get("/api/flights")}
         assert states == {
             kept["flight"]["id"]: ("ready", None),
-            job["flight"]["id"]: ("failed", "the server stopped while it worked on it"),
+            job["flight"]["id"]: ("failed", "the server stopped while working on it"),
         }
     with grounded(tmp_path) as ground:
         flight = ground.get(f"/api/flights/{kept['flight']['id']}")

@@ -56,5 +56,5 @@ def test_what_no_suite_can_say_is_one_line(change: dict[str, object], said: str,
 
 
 def test_a_shipped_suite_is_not_overwritten(tmp_path: Path) -> None:
-    with pytest.raises(Pc2daeError, match="is a suite that ships"):
+    with pytest.raises(Pc2daeError, match="is a shipped suite"):
         Suites(tmp_path).save("black-kite", MAPPING)

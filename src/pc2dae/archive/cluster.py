@@ -1,4 +1,4 @@
-"""A Dask cluster for the time of a run: workers of our own on this machine, or somebody's scheduler."""
+"""A Dask cluster for the duration of a run: local workers, or an existing scheduler."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ T = TypeVar("T")
 AHEAD = 1000  # flights handed to the scheduler at a time: enough for hundreds of workers, little for its memory
 _DASHBOARD, _ANY_PORT = "127.0.0.1:8787", "127.0.0.1:0"  # the scheduler's health page is there without a dashboard too
 _CONFIG = {
-    # A flight cannot be put aside half done: a worker that pauses would wait for ever. Beyond its limit it starts anew.
+    # A flight cannot be suspended: a worker that pauses would wait for ever. Beyond its limit it is restarted.
     **{f"distributed.worker.memory.{key}": False for key in ("target", "spill", "pause")},
-    # Not watched a hundred times a second, and no memory given back in crumbs: each costs a worker a tenth.
+    # Profiling at 100 Hz and returning memory in small pieces would each cost a worker a tenth of its time.
     "distributed.worker.profile.enabled": False,
     "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 1 << 24,
-    # Nor does it look at itself fifty times a second: client and worker would spend 6 % of a core on that, even idle.
+    # The default ticks would take client and worker 6 % of a core, even idle.
     "distributed.admin.tick.interval": "500ms",
     "distributed.admin.system-monitor.interval": "5s",
     # One flight at a time and none in reserve: one that kills its worker takes no other with it.
     "distributed.scheduler.worker-saturation": 1.0,
-    # A worker that dies is started anew; on a busy machine that takes longer than the 15 s after which it is given up.
+    # On a busy machine a worker's restart takes longer than the default of 15 s.
     "distributed.deploy.lost-worker-timeout": "1h",
 }
 _LEAST_BYTES = 1e9  # half of it is Python and the libraries before any flight
@@ -67,7 +67,7 @@ def connected(
             yield client
         return
     if memory != "auto" and dask.utils.parse_bytes(memory) < _LEAST_BYTES:
-        raise ClusterError(f"a worker cannot do with {memory}", hint="give it 1GB or more")
+        raise ClusterError(f"{memory} is too little memory for a worker", hint="give it 1GB or more")
     with (
         dask.config.set(_CONFIG),
         LocalCluster(
@@ -90,8 +90,8 @@ def each(client: Client, work: Callable[..., T], jobs: Iterable[tuple[str, tuple
          ) -> Iterator[tuple[str, T | BaseException]]:  # fmt: skip
     """Run `work(*arguments)` for every job (name, arguments), giving name and answer as each is done.
 
-    A job whose worker dies is done again by another; one that has cost several workers their life, or that raises, is
-    answered with the error. Tasks carry the job's name, and only so many are with the scheduler at a time.
+    A job whose worker dies is repeated by another; if several workers die of it, or if it raises, the answer is the
+    error. Tasks carry the job's name, and only so many are with the scheduler at a time.
     """
     from distributed import as_completed
 
@@ -116,7 +116,7 @@ def each(client: Client, work: Callable[..., T], jobs: Iterable[tuple[str, tuple
 
 
 def _by_itself(work: Callable[..., T], *arguments: Any) -> T:
-    """The work as if there were no cluster: else xarray would ask the scheduler for a lock at every variable."""
+    """Run the work outside Dask's own scheduler: otherwise xarray asks it for a lock at every variable."""
     import dask
 
     with dask.config.set(scheduler="synchronous"):

@@ -1,4 +1,4 @@
-"""The table of an archive: a row for every flight, read off the markers."""
+"""The table of an archive: a row for every flight, from the markers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pc2dae.atomic import replacing
 if TYPE_CHECKING:
     import pandas as pd
 
-MISSING = "missing"  # the flight was done, and its file is gone
+MISSING = "missing"  # done, but its file no longer exists
 FIRST = ("flight", "status", "error", "start", "end", "span_s", "rows", "suite", "families", "left_raw")
 LAST = ("model", "model_sha256", "source", "source_sha256", "output", "output_sha256", "seconds")
 _TEXT = {"flight", "status", "error", "suite", "families", "left_raw", *LAST} - {"seconds"}
@@ -42,7 +42,7 @@ def index_of(archive: Archive) -> pd.DataFrame:
 
 
 def write_index(archive: Archive) -> pd.DataFrame:
-    """Write `index.parquet` anew and give it back."""
+    """Write `index.parquet` and return the table."""
     table = index_of(archive)
     with replacing(archive.index) as temporary:
         table.to_parquet(temporary, index=False)

@@ -20,7 +20,7 @@ RATIO_COLUMNS = (*(name.replace("/", "_") for name in RATIOS), "mce")  # bc_co, 
 
 
 def row_of(clean: xr.Dataset) -> dict[str, Any]:
-    """What the index says about a clean flight; figures that it does not have are None."""
+    """The index row of a clean flight; unknown figures are None."""
     suite, time = denoised_suite(clean), clean["time"].values
     return {
         "rows": int(clean.sizes["time"]),
@@ -46,24 +46,24 @@ def _scores(clean: xr.Dataset, suite: Suite) -> dict[str, float | None]:
         table = score(estimate, *raw_arrays(clean, part), part)
         means = table[(table["channel"] == ALL) & (table["family"] == family.name)]
         found[family.name] = dict(zip(means["metric"], means["value"], strict=True))
-    told: dict[str, float | None] = {}
+    row: dict[str, float | None] = {}
     for metric in METRICS:
         values = [means[metric] for means in found.values() if np.isfinite(means[metric])]
-        told[metric] = _known(np.mean(values)) if values else None
-        told |= {f"{metric}_{family}": _known(means[metric]) for family, means in found.items()}
-    return told
+        row[metric] = _known(np.mean(values)) if values else None
+        row |= {f"{metric}_{family}": _known(means[metric]) for family, means in found.items()}
+    return row
 
 
 def _plumes(clean: xr.Dataset) -> dict[str, int | float | None]:
     """How many encounters with smoke, and the whole flight's ratios by integrals, one sigma beside each."""
     found = survey(clean)
-    told: dict[str, int | float | None] = {"plumes": len(found.intervals)}
+    row: dict[str, int | float | None] = {"plumes": len(found.intervals)}
     rows = found.ratios[(found.ratios["scope"] == "flight") & (found.ratios["method"] == "integral")]
     values: dict[str, Any] = {str(r["ratio"]).replace("/", "_"): r for r in rows.to_dict("records")}
     for name in RATIO_COLUMNS:
-        told[name] = _known(values[name]["value"]) if name in values else None
-        told[f"{name}_sigma"] = _known(values[name]["sigma"]) if name in values else None
-    return told
+        row[name] = _known(values[name]["value"]) if name in values else None
+        row[f"{name}_sigma"] = _known(values[name]["sigma"]) if name in values else None
+    return row
 
 
 def _stamp(time: np.datetime64) -> str:
@@ -71,5 +71,5 @@ def _stamp(time: np.datetime64) -> str:
 
 
 def _known(value: Any) -> float | None:
-    """A number as JSON has it: none that is not finite."""
+    """A number for JSON; None if not finite."""
     return float(f"{float(value):.9g}") if np.isfinite(value) else None

@@ -1,4 +1,4 @@
-"""Where an archive keeps what: clean flights, a marker for each that is done, the index, and the lock of a run."""
+"""Layout of an archive: clean flights, a marker for each that is done, the index, and the lock of a run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ DONE, FAILED = "done", "failed"
 
 @dataclass(frozen=True)
 class Archive:
-    """A tree of netCDF files, or one Zarr store if its name ends in .zarr; its papers lie in it, beside a store."""
+    """A tree of netCDF files, or one Zarr store named *.zarr; metadata lies in the tree, or beside the store."""
 
     root: Path
 
@@ -36,36 +36,36 @@ class Archive:
         return self.root.suffix == ".zarr"
 
     @property
-    def papers(self) -> Path:
-        """Index, markers, lock: beside a store, because whatever lies in a store is part of it."""
+    def metadata_dir(self) -> Path:
+        """Index, markers, lock: beside a store, because every file in a store is part of it."""
         return self.root.with_suffix(".archive") if self.is_store else self.root
 
     @property
     def index(self) -> Path:
         """A row for every flight."""
-        return self.papers / "index.parquet"
+        return self.metadata_dir / "index.parquet"
 
     @property
     def markers(self) -> Path:
         """A JSON file for every flight, written last."""
-        return self.papers / ".done"
+        return self.metadata_dir / ".done"
 
     @property
     def scratch(self) -> Path:
         """Groups in the making."""
-        return self.papers / ".making"
+        return self.metadata_dir / ".making"
 
     @property
     def attempts(self) -> Path:
         """A file for every flight in work, which the time limit writes to."""
-        return self.papers / ".attempts"
+        return self.metadata_dir / ".attempts"
 
     def output(self, name: str) -> Path:
         """The clean flight's file, or its group's folder."""
         return self.root / name if self.is_store else self.root / f"{name}.nc"
 
     def write(self, flight: xr.Dataset, name: str) -> str:
-        """Put a clean flight in its place, whole or not at all; gives back its SHA-256."""
+        """Write a clean flight atomically; returns its SHA-256."""
         if self.is_store:
             write_group(flight, self.root, name, scratch=self.scratch)
         else:
@@ -73,7 +73,7 @@ class Archive:
         return digest(self.output(name))
 
     def remove(self, name: str) -> None:
-        """Take a flight out: what it was made from has changed, and cannot be made again."""
+        """Remove a flight whose source has changed and cannot be denoised again."""
         if self.is_store:
             shutil.rmtree(self.output(name), ignore_errors=True)
         else:
@@ -84,11 +84,11 @@ class Archive:
         return self.markers / f"{name}.json"
 
     def mark(self, record: FlightRecord) -> None:
-        """Say that a flight is done, or failed; for one that is done this is the last step."""
+        """Mark a flight as done or failed; for a finished one this is the last step."""
         write_text(self.marker(record["flight"]), json.dumps(record, indent=1) + "\n")
 
     def record(self, name: str) -> FlightRecord | None:
-        """What the flight's marker says; None if there is none that can be read."""
+        """The content of the flight's marker; None if it is missing or unreadable."""
         try:
             found = json.loads(self.marker(name).read_text(encoding="utf-8"))
         except (OSError, ValueError):
@@ -96,7 +96,7 @@ class Archive:
         return found if isinstance(found, dict) and "status" in found else None
 
     def records(self) -> Iterator[FlightRecord]:
-        """What all markers say, in the order of the flights' names."""
+        """The content of all markers, in the order of the flights' names."""
         found = [p for p in self.markers.rglob("*.json") if not p.name.startswith(".")]  # hidden: not in place yet
         for name in sorted(str(p.relative_to(self.markers).with_suffix("")) for p in found):
             record = self.record(name)
@@ -104,7 +104,7 @@ class Archive:
                 yield record
 
     def prepare(self) -> None:
-        """Make the place, and clear away what a killed run left half made."""
+        """Create the folders and remove the leftovers of a killed run."""
         self.markers.mkdir(parents=True, exist_ok=True)
         if self.is_store:
             make_store(self.root)
@@ -114,20 +114,20 @@ class Archive:
             path.unlink(missing_ok=True)
 
     def leftovers(self) -> list[Path]:
-        """Temporary files of writers that did not live to put them in place."""
+        """Temporary files of writers that were killed."""
         hidden = [] if self.is_store else [p for p in self.root.rglob(".*.nc") if p.is_file()]
-        return sorted([*hidden, *self.papers.glob(".index.parquet.*"), *self.markers.rglob(".*.json")])
+        return sorted([*hidden, *self.metadata_dir.glob(".index.parquet.*"), *self.markers.rglob(".*.json")])
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """One run at a time; the lock goes with the process, however it ends."""
-        self.papers.mkdir(parents=True, exist_ok=True)
-        handle = os.open(self.papers / ".lock", os.O_RDWR | os.O_CREAT, 0o666)
+        """One run at a time; the lock is released when the process ends, however it ends."""
+        self.metadata_dir.mkdir(parents=True, exist_ok=True)
+        handle = os.open(self.metadata_dir / ".lock", os.O_RDWR | os.O_CREAT, 0o666)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             os.close(handle)
-            raise FlightError(f"another run is writing to {self.root}", hint="wait for it, or stop it") from None
+            raise FlightError(f"another run is using {self.root}", hint="wait for it, or stop it") from None
         try:
             yield
         finally:
@@ -135,7 +135,7 @@ class Archive:
 
 
 def open_archive(root: Path) -> Archive:
-    """An archive that is there."""
+    """An existing archive."""
     archive = Archive(root)
     if not archive.markers.is_dir():
         raise FlightError(f"{root} is not an archive", hint="make one with `pc2dae archive denoise SRC DST`")

@@ -1,4 +1,4 @@
-"""What a worker of a local cluster does first: leave Ctrl-C to its client, and load what every flight needs."""
+"""Set-up of a local worker: leave Ctrl-C to the client, and preload what every flight needs."""
 
 from __future__ import annotations
 

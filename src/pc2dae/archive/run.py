@@ -1,4 +1,4 @@
-"""From a folder of flights to an archive: what is missing is done, what is done is left alone."""
+"""From a folder of flights to an archive; finished flights are skipped."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pc2dae.suite import parse_suite
 if TYPE_CHECKING:
     from distributed import Client
 
-ORDER = ".order.json"  # among an archive's papers: what was asked for last
+ORDER = ".order.json"  # in the metadata folder: the last order
 
 
 def pending(root: Path, archive: Archive, order: Order) -> tuple[list[FlightSource], list[FlightSource]]:
@@ -28,10 +28,10 @@ def pending(root: Path, archive: Archive, order: Order) -> tuple[list[FlightSour
     sources = find_sources(root.resolve(), suite=suite, leave_out=archive.root)
     for source in sources:
         if archive.output(source.name).resolve() == source.place.resolve():
-            raise Pc2daeError(f"{source.place} is the input: what was measured would be lost",
+            raise Pc2daeError(f"{source.place} is the input and would be overwritten",
                               hint="name another folder for the archive")  # fmt: skip
-    papers = json.dumps({"source": str(root.resolve()), "order": order.key, "suite": order.suite})
-    write_text(archive.papers / ORDER, papers + "\n")
+    content = json.dumps({"source": str(root.resolve()), "order": order.key, "suite": order.suite})
+    write_text(archive.metadata_dir / ORDER, content + "\n")
     return [source for source in sources if not is_done(source, order, archive)], sources
 
 
@@ -49,7 +49,7 @@ def denoise_all(
 
 
 def _lost(error: BaseException) -> str:
-    """Why a flight has no record of its own: its worker died, again and again, or could not write."""
+    """Why a flight has no record: its worker died repeatedly, or could not write."""
     if type(error).__name__ == "KilledWorker":
         return "its worker died each time it was tried, as when memory runs out; give each worker more with --memory"
     return str(explain(error))

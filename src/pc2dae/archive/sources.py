@@ -1,4 +1,4 @@
-"""What there is to do: the flights under a folder or in a Zarr store, and how to tell that one has changed."""
+"""The flights under a folder or in a Zarr store, and whether one has changed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _BLOCK = 1 << 20  # bytes hashed at a time
 
 @dataclass(frozen=True)
 class FlightSource:
-    """One flight to be: its name in the archive, where it lies, and its group if that is a store of many."""
+    """One source flight: its name in the archive, its path, and its group in a store of several."""
 
     name: str  # path within the tree, without suffix: "day_2/flight_007"
     path: Path
@@ -47,7 +47,7 @@ def find_sources(root: Path, *, suite: Suite | None = None, leave_out: Path | No
     if it is a flight of ours or fits the suite. Links are followed last, and nothing is visited twice.
     """
     if not root.exists():
-        raise FlightError(f"there is no {root}", hint="check the path")
+        raise FlightError(f"{root} does not exist", hint="check the path")
     seen = set() if leave_out is None else {os.path.realpath(leave_out)}
     found, links = list[FlightSource](), [root]
     for place in links:  # grows while flights are found
@@ -143,17 +143,17 @@ def _head(path: Path) -> Head | None:
     file = LogFile(path)
     try:
         return Head(file.head(), head_lines(file))
-    except Pc2daeError:  # damaged: not recognised, and said when it is read
+    except Pc2daeError:  # damaged: reported when it is read
         return None
 
 
 def stamp(source: FlightSource) -> str:
-    """A short word that changes when a file of the flight is written anew: from names, sizes and times, not contents.
+    """A fingerprint of the names, sizes and times of a flight's files.
 
-    It says at once that nothing happened; whether something did, `digest` decides.
+    An equal stamp means unchanged; otherwise `digest` decides.
     """
-    told = [(str(p.relative_to(source.place)), p.stat().st_size, p.stat().st_mtime_ns) for p in files_of(source.place)]
-    return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:16]
+    files = [(str(p.relative_to(source.place)), p.stat().st_size, p.stat().st_mtime_ns) for p in files_of(source.place)]
+    return hashlib.sha256(json.dumps(files).encode()).hexdigest()[:16]
 
 
 def digest(place: Path) -> str:

@@ -1,4 +1,4 @@
-"""The work on one flight, as a worker does it: open, denoise, write, then say so."""
+"""The task of a worker for one flight: open, denoise, write, mark as done."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _EPOCH = "SOURCE_DATE_EPOCH"
 
 @dataclass(frozen=True)
 class Order:
-    """Everything that decides what comes out of a flight, beside the flight."""
+    """Everything but the flight itself that determines the result."""
 
     model: str = "adaptive"
     model_sha256: str = ""  # of the weights as the client has them
@@ -35,7 +35,7 @@ class Order:
 
     @property
     def key(self) -> str:
-        """A short word for the order: another one means that flights are done again."""
+        """A fingerprint of the order; if it changes, flights are denoised again."""
         decides = self.model_sha256 if self.model_sha256 not in ("", "none") else self.model
         return sha256(repr((decides, self.suite, self.zone)).encode()).hexdigest()[:16]
 
@@ -63,25 +63,25 @@ def is_done(source: FlightSource, order: Order, archive: Archive) -> bool:
 
 
 def denoise_one(source: FlightSource, order: Order, archive: Archive, epoch: str | None = None) -> FlightRecord:
-    """One flight from its files to its marker; whatever goes wrong with it becomes its record's one line.
+    """Denoise one flight and mark it; any error becomes one line of its record.
 
     `epoch` is the client's SOURCE_DATE_EPOCH.
     """
-    begun = time.perf_counter()
+    started = time.perf_counter()
     record: FlightRecord = {"flight": source.name, "source": str(source.place), "order": order.key}
     try:
         record |= {"stamp": stamp(source), "source_sha256": digest(source.place)}
         before = archive.record(source.name)
         if before is not None and _is_same(before, record, archive):
             record = before | {"stamp": record["stamp"], "source": record["source"]}
-            if record == before:  # marked by a worker that died before it could say so
+            if record == before:  # marked by a worker that died before it answered
                 return record
         else:
             with _dated(epoch):
                 record |= _made(source, order, archive, record)
-            record["seconds"] = round(time.perf_counter() - begun, 3)
+            record["seconds"] = round(time.perf_counter() - started, 3)
     except Exception as error:  # noqa: BLE001 (a flight must not stop the run, whatever is wrong with it)
-        record = failed(source, order, str(explain(error)), seconds=time.perf_counter() - begun)
+        record = failed(source, order, str(explain(error)), seconds=time.perf_counter() - started)
         archive.remove(source.name)
     archive.mark(record)
     return record
@@ -118,7 +118,7 @@ def failed(source: FlightSource, order: Order, line: str, *, seconds: float = 0.
 
 
 def _is_same(before: FlightRecord, now: FlightRecord, archive: Archive) -> bool:
-    """Whether what is there came from the same bytes by the same order: then only the files' times have changed."""
+    """Whether the output came from the same bytes by the same order: then only the files' times have changed."""
     is_made = before["status"] == DONE and archive.output(now["flight"]).exists()
     return is_made and all(before.get(key) == now[key] for key in ("source_sha256", "order"))
 
@@ -128,7 +128,7 @@ def _made(source: FlightSource, order: Order, archive: Archive, record: FlightRe
     denoiser = _model(order.model)
     if _sha256(denoiser) != order.model_sha256:
         raise ModelError(f"this worker has another '{order.model}' than the client", hint="install one version on all")
-    archive.marker(source.name).unlink(missing_ok=True)  # what stands there now is about to go
+    archive.marker(source.name).unlink(missing_ok=True)  # the present output is about to be replaced
     clean = denoise(open_source(source, suite=suite, zone=order.zone), model=denoiser)
     clean.attrs |= {"pc2dae_source": source.name, "pc2dae_source_sha256": record["source_sha256"]}
     row = row_of(clean)

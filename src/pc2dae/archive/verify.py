@@ -1,4 +1,4 @@
-"""Is everything there, whole, and nothing else? Every hash is computed anew."""
+"""Verification of an archive: every hash is recomputed."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def verify(archive: Archive, *, report: Callable[[int, int], None] | None = None
     """What is wrong with an archive, and how many whole flights it holds.
 
     torn: a file is not what was written. missing: a flight's file is gone, or the flight was never done. foreign: a
-    file that no flight accounts for. changed: the flight's source is not what it was (one that is gone is no fault).
+    file that no flight accounts for. changed: the flight's source has changed (a missing one is not reported).
     """
     done = [record for record in archive.records() if record["status"] == DONE]
     findings: list[Finding] = []
@@ -60,18 +60,18 @@ def _judged(archive: Archive, record: FlightRecord) -> Iterator[Finding]:
 def _foreign(archive: Archive, names: set[str]) -> Iterator[Finding]:
     """Files in the archive that belong to no flight that is done; what is half made among them."""
     for path in archive.leftovers():
-        yield Finding(FOREIGN, str(path.relative_to(archive.papers)), "half made by a run that was killed")
+        yield Finding(FOREIGN, str(path.relative_to(archive.metadata_dir)), "half made by a run that was killed")
     if archive.scratch.is_dir() and any(archive.scratch.iterdir()):
         yield Finding(FOREIGN, archive.scratch.name, "half made by a run that was killed")
     if archive.is_store:
         for place in _groups(archive.root):
             if (name := str(place.relative_to(archive.root))) not in names:
-                yield Finding(FOREIGN, name, "no marker says that it is done")
+                yield Finding(FOREIGN, name, "no marker for it")
         return
     for path in files_of(archive.root):
         inside = path.relative_to(archive.root)
         if path != archive.index and (inside.suffix != ".nc" or str(inside.with_suffix("")) not in names):
-            yield Finding(FOREIGN, str(inside), "no marker says that it is done")
+            yield Finding(FOREIGN, str(inside), "no marker for it")
 
 
 def _groups(store: Path) -> list[Path]:
@@ -81,9 +81,9 @@ def _groups(store: Path) -> list[Path]:
 def _never_done(archive: Archive, names: set[str]) -> Iterator[Finding]:
     """Flights of the source that the archive does not have, with the reason where one is known."""
     try:
-        papers = json.loads((archive.papers / ORDER).read_text(encoding="utf-8"))
-        suite = None if papers["suite"] is None else parse_suite(papers["suite"], where="the suite")
-        sources = find_sources(Path(papers["source"]), suite=suite, leave_out=archive.root)
+        order = json.loads((archive.metadata_dir / ORDER).read_text(encoding="utf-8"))
+        suite = None if order["suite"] is None else parse_suite(order["suite"], where="the suite")
+        sources = find_sources(Path(order["source"]), suite=suite, leave_out=archive.root)
     except (OSError, ValueError, KeyError, Pc2daeError):  # the source may have been put away
         return
     for source in sources:

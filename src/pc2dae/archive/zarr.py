@@ -1,4 +1,4 @@
-"""A flight as one group of a Zarr v3 store: there whole or not at all, and read without touching the others."""
+"""A flight as one group of a Zarr v3 store: written atomically, and read without touching the others."""
 
 from __future__ import annotations
 

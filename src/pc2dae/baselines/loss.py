@@ -1,4 +1,4 @@
-"""What the rivals are trained with: MAE like PC²DAE's, and the terms that two of them add."""
+"""Losses of the baselines: MAE like PC²DAE's, and the terms that two of them add."""
 
 from __future__ import annotations
 

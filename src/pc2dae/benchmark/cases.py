@@ -21,7 +21,7 @@ from pc2dae.suite import Suite
 from pc2dae.windows.arrays import arrays_of
 
 FAMILIES = ("bc", "gas", "co2")  # what the quality step keeps of a campaign like the paper's
-FIRST_HELD_OUT = 5001  # seed of the first campaign nobody learns from or tunes on
+FIRST_HELD_OUT = 5001  # seed of the first campaign not used for training or tuning
 FIRST_TRAINING = 1  # seed of the campaign the shipped lean and wide learned from
 
 

@@ -62,7 +62,7 @@ def goodness(values: Array, metric: str) -> Array:
 
 
 def leaders(figures: Figures, metric: str) -> set[MethodKey]:
-    """Whoever leads every other fair contender over the flights, by an interval that excludes 0; ties lead together."""
+    """The methods that lead every other fair one over the flights by an interval without 0; ties lead together."""
     fair = {k: goodness(v, metric) for k, v in figures.items() if _is_fair(k) and np.isfinite(v).any()}
     if metric in UNLED or len(fair) < 2:
         return set()
@@ -78,7 +78,7 @@ def difference(figures: Figures, metric: str, first: MethodKey, second: MethodKe
 
 
 def order(keys: Iterable[MethodKey]) -> list[MethodKey]:
-    """Yardsticks first, then the paper's networks and ours, rivals, filters, and what was tuned with the truth."""
+    """Reference estimates, the paper's networks and ours, baselines, filters, and last those tuned with the truth."""
 
     def rank(key: MethodKey) -> int:
         if key[0] in YARDSTICKS:

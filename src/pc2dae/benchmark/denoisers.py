@@ -30,7 +30,7 @@ COST = "cost.json"  # beside a checkpoint: parameters, processor seconds
 
 @dataclass(frozen=True)
 class Truth:
-    """The yardstick nobody can beat."""
+    """The truth itself as a denoiser: the upper limit."""
 
     response: Floats
     name: str = "truth"
@@ -61,7 +61,7 @@ def denoiser_of(contender: Contender, case: Case, checkpoint: Path | None) -> De
         return None if answer is None or case.noise == "pair" else Truth(answer)
     if contender.output_head == "oracle":
         if case.truth is None or case.noise.startswith(("pair", "noisy")):
-            return None  # what it would be tuned with is no truth
+            return None  # the reference is not a truth to tune with
         return clipped(oracle(contender.method, case.truth.astype(np.float64)))
     if contender.method in FILTERS:
         return clipped(FILTERS[contender.method]) if contender.output_head == "clip" else FILTERS[contender.method]
@@ -88,7 +88,7 @@ def _loaded(source: str) -> Denoiser:
 
 
 def train_contender(contender: Contender, folder: Path) -> None:
-    """Train a contender on its share of the training campaigns; one that is trained already stays."""
+    """Train a contender on its share of the training campaigns; an already trained one is kept."""
     if not (folder / COST).exists():
         flights = list(training_flights(contender.campaigns))
         train_on(flights, suite_of(flights[0]).only(FAMILIES), contender, folder)
@@ -104,14 +104,14 @@ def train_on(flights: Sequence[xr.Dataset], suite: Suite, contender: Contender, 
     settings = replace(settings_for(contender.network), seed=contender.seed)
     if contender.steps:
         settings = replace(settings, steps=contender.steps)
-    begun = time.process_time()
+    started = time.process_time()
     spent = [0.0]
     train(
         records,
         suite,
         TrainingPlan(network=contender.network, settings=settings),
         folder=folder,
-        report=lambda look: spent.append(time.process_time() - begun),
+        report=lambda look: spent.append(time.process_time() - started),
         with_onnx=False,
     )
     network, _ = load_checkpoint(folder)

@@ -10,7 +10,7 @@ NAMES = {
 }  # fmt: skip
 FAMILIES = ("bc", "gas", "co2")
 
-# method → smoothness, fast power removed, negative values, each over all families
+# method → smoothness, high-frequency power removed, negative values, each over all families
 MAIN = {
     "lean": (67.3, 90.7, 0.0),
     "wide": (61.7, 82.2, 0.0),
@@ -49,7 +49,7 @@ BY_FAMILY: dict[str, dict[str, tuple[float, float, float]]] = {
         "transformer": (40.0, 29.3, 0.0),
     },
 }
-# σ = 0.05: method → mean absolute error less [%], signal to noise gained [dB], negative values [%]
+# σ = 0.05: method → MAE reduction [%], SNR gain [dB], negative values [%]
 INJECTION = {
     "lean": (46.4, 9.2, 0.0),
     "raw": (0.0, 0.0, 38.5),
@@ -59,5 +59,5 @@ INJECTION = {
     "savgol": (-14.4, 4.3, 38.5),
     "kalman": (-61.4, -0.1, 37.6),
 }
-INJECTION_HIGH = {"lean": 75.7}  # σ = 0.10, mean absolute error less [%]
+INJECTION_HIGH = {"lean": 75.7}  # σ = 0.10, MAE reduction [%]
 PARAMETERS = {"lean": 21_481, "wide": 204_461}  # ours, for the 15 channels: 21k and 204k in the paper

@@ -1,4 +1,4 @@
-"""Who competes on what: the plan of a benchmark, and each contender by name."""
+"""The plan of a benchmark, and each contender by name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pc2dae.registry import SHIPPED
 from pc2dae.training.networks import ABLATIONS, BASELINE_NETWORKS, BASELINES
 
 PARTS = ("simulated", "scarcity", "ablation", "real")
-YARDSTICKS = ("constant", "raw", "clip", "truth")  # in every table, whatever was asked for
+YARDSTICKS = ("constant", "raw", "clip", "truth")  # in every table
 TUNABLE = ("ma5", "savgol", "wavelet", "kalman", "rts", "whittaker", "bayesshrink", "matern", "tv", "hampel", "ona")
 STEPS = 300  # of training, for every network of a full run: with them it takes under 90 minutes on two cores
 ON_REAL = ("lean", "wide")  # networks that are trained on real records, each leaving out the one it is scored on
@@ -112,7 +112,7 @@ def is_shipped(name: str) -> bool:
 
 
 def contenders(plan: BenchmarkPlan) -> list[Contender]:
-    """Everyone who flies the held-out flights, yardsticks first; each filter plain and clipped."""
+    """All contenders on the held-out flights, reference estimates first; each filter plain and clipped."""
     found = [Contender(name) for name in YARDSTICKS]
     for name in _names(plan):
         method, _, head = name.partition("+")
@@ -128,7 +128,7 @@ def contenders(plan: BenchmarkPlan) -> list[Contender]:
 
 
 def scarcity(plan: BenchmarkPlan) -> list[Contender]:
-    """Lean and wide with every seed, and the plain rivals with the first, on an eighth of a campaign up to ten."""
+    """Lean and wide with every seed, and the plain baselines with the first, on an eighth of a campaign up to ten."""
     asked = [name for name in ("lean", "wide", *BASELINES) if name in _names(plan)]
     seeds = {name: 1 if name in BASELINES else plan.seeds for name in asked}
     return [Contender(name, "plain", seed, amount, plan.steps)

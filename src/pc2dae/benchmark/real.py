@@ -1,4 +1,4 @@
-"""Real measurements that nobody here made: scored where their keeper reserved them for it, skipped where absent.
+"""Public real measurements: scored where reserved for it, skipped where absent.
 
 GoAmazon CO and NOx are reference grade, so noise is injected in units of P98 − P2 and the record is the truth. Of two
 LI-840A analysers A goes in and B, never an input, is the reference once their slow difference is removed. Drone flights

@@ -28,7 +28,7 @@ class Cell:
 
     @property
     def text(self) -> str:
-        """As people read it; nothing where there is no figure."""
+        """The displayed text; empty without a figure."""
         if self.value is None or (isinstance(self.value, float) and math.isnan(self.value)):
             return ""
         if isinstance(self.value, str):

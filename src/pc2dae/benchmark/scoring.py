@@ -35,9 +35,9 @@ def score_contender(contender: Contender, case: Case, *, part: str, checkpoint: 
     if denoiser is None:
         return pd.DataFrame(columns=list(COLUMNS))
     job = denoiser.prepare(case.flight, case.suite)
-    begun = time.process_time()
+    started = time.process_time()
     estimate = job(case.values, case.environment, case.valid)
-    spent = time.process_time() - begun
+    spent = time.process_time() - started
     table = _flown(estimate, case) if case.noise in ("flight", "record") else _against(estimate, case)
     if case.noise == "flight" and _is_probed(contender):
         table = pd.concat([table, *_probed(contender, job, estimate, case)], ignore_index=True)

@@ -72,7 +72,7 @@ def ablation_table(rows: pd.DataFrame) -> ResultTable:
         base = ("wide" if key[0].startswith("wide") else "lean", "plain")
         row = [Cell(key[0]), *(Cell(mean_of(figures[m], key), digits=METRICS[m].digits) for m in shown)]
         pair = rows[rows["method"].isin([key[0], base[0]])]
-        # A seed the other lacks would tell of seeds, not of the part.
+        # Only common seeds: otherwise the difference would be one of seeds.
         alike = pair[pair["seed"].isin(common_seeds(pair, "method"))]
         gaps = [gap(per_flight(alike, m), m, key, base) if key != base else Cell()
                 for m in ("mae_improvement", "smoothness")]  # fmt: skip
@@ -95,7 +95,7 @@ def _seeds_of(rows: pd.DataFrame) -> str:
 
 
 def real_tables(real: pd.DataFrame) -> list[ResultTable]:
-    """Table 7: measurements nobody here made, each kind by itself."""
+    """Table 7: public measurements, one table per kind."""
     kinds = real["flight"].str.split(" ").str[0]
     found = []
     for kind in dict.fromkeys(kinds):

@@ -1,4 +1,4 @@
-"""The work of a benchmark in small units: each writes one file, so a run that was cut short goes on where it was."""
+"""The work of a benchmark in small units: each writes one file, so an interrupted run resumes."""
 
 from __future__ import annotations
 
@@ -65,11 +65,11 @@ def run(
     pieces = {unit.piece(out): unit for unit in units}
     scoring = [(f"{u.contender.network} on {u.flight}", partial(_score, u, out, data))
                for piece, u in pieces.items() if not piece.exists()]  # fmt: skip
-    told = _Told(report, len(models) + len(pieces), len(models) - len(jobs) + len(pieces) - len(scoring))
+    progress = _Progress(report, len(models) + len(pieces), len(models) - len(jobs) + len(pieces) - len(scoring))
     for stage in (jobs, scoring):  # a network is scored after it is trained
         for name, seconds in _each(stage, workers):
             _note(out, name, seconds)
-            told.of(name)
+            progress.of(name)
     return _gather(units, out)
 
 
@@ -179,13 +179,13 @@ def _each(jobs: Sequence[tuple[str, Callable[[], None]]], workers: int) -> Itera
 
 
 def _timed(job: Callable[[], None]) -> float:
-    begun = time.process_time()
+    started = time.process_time()
     job()
-    return time.process_time() - begun
+    return time.process_time() - started
 
 
 def _note(out: Path, name: str, seconds: float) -> None:
-    """Append what a unit cost: a run may be made in pieces, and a busy machine's clock on the wall says little."""
+    """Append the processor time of a unit: a run may be made in pieces, and wall time depends on the load."""
     out.mkdir(parents=True, exist_ok=True)
     with (out / TIMES).open("a", encoding="utf-8") as file:
         file.write(f"{name},{seconds:.2f}\n")
@@ -206,8 +206,8 @@ def _edition(contender: Contender) -> str:
 
 
 @dataclass
-class _Told:
-    """Counts what is done for whoever is watching."""
+class _Progress:
+    """Reports progress."""
 
     report: ReportUnit | None
     total: int

@@ -1,4 +1,4 @@
-"""The application that the commands hang on."""
+"""The Typer application that commands are added to."""
 
 from __future__ import annotations
 

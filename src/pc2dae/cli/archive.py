@@ -35,7 +35,7 @@ def denoise(
     target: Path = typer.Argument(..., metavar="DST", help="Folder for netCDF files, or NAME.zarr for one store."),
     workers: int = WORKERS,
     scheduler: str | None = SCHEDULER,
-    model: str = typer.Option("adaptive", help="As `pc2dae denoise` takes it; a file must be visible to all workers."),
+    model: str = typer.Option("adaptive", help="As in `pc2dae denoise`; a file must be visible to all workers."),
     suite: str | None = typer.Option(None, help="Suite of plain CSVs: a TOML file or a preset."),
     zone: str | None = typer.Option(None, help='Time zone of stamps that carry none: "UTC", "-05:00".'),
     memory: str = MEMORY,
@@ -43,7 +43,7 @@ def denoise(
     limit_min: float = typer.Option(10.0, min=0.001, help="Longest time for one flight [min]; then it has failed."),
     force: bool = FORCE,
 ) -> None:
-    """Denoise every flight under SRC into DST; run again, it does only what is missing or has changed.
+    """Denoise every flight under SRC into DST; a second run does only what is missing or has changed.
 
     Example: pc2dae archive denoise campaign clean --workers 2
     """
@@ -75,7 +75,7 @@ def denoise(
                             failures += 1
                             progress.console.print(f"{record['flight']}: {record['error']}", highlight=False)
         except KeyboardInterrupt:
-            typer.echo("what is done is kept; the same command goes on from there", err=True)
+            typer.echo("finished flights are kept; the same command resumes", err=True)
             raise
         finally:
             table = write_index(place)
@@ -94,7 +94,7 @@ def index(
     target: Path = typer.Argument(..., metavar="DST", help="An archive."),
     as_json: bool = typer.Option(False, "--json", help="Print the table as JSON."),
 ) -> None:
-    """Rebuild the table of an archive, index.parquet, from what lies in it.
+    """Rebuild the table of an archive, index.parquet, from its contents.
 
     Example: pc2dae archive index clean
     """
@@ -115,7 +115,7 @@ def verify(
     target: Path = typer.Argument(..., metavar="DST", help="An archive."),
     as_json: bool = typer.Option(False, "--json", help="Print what was found as JSON."),
 ) -> None:
-    """Compute every hash anew and look for torn, missing, foreign and outdated files; exit code 1 if there are any.
+    """Recompute every hash and report damaged, missing, foreign and outdated files; exit code 1 if there are any.
 
     Example: pc2dae archive verify clean
     """
@@ -140,9 +140,7 @@ def verify(
                 table.add_row(finding.kind, finding.what, finding.why)
             Console().print(table)
         typer.echo(
-            f"{whole:,} flights whole, {len(findings):,} things to look at"
-            if findings
-            else f"{whole:,} flights, all whole"
+            f"{whole:,} flights intact, {len(findings):,} problems" if findings else f"{whole:,} flights, all intact"
         )
     if findings:
         raise typer.Exit(1)

@@ -18,9 +18,9 @@ _SHOWN = ("mae_improvement", "snr_improvement", "negatives", "smoothness", "hf_r
 
 @archive.command()
 def train(
-    source: Path = typer.Argument(..., metavar="SRC", help="Flights, as `archive denoise` takes them."),
+    source: Path = typer.Argument(..., metavar="SRC", help="Flights, as for `archive denoise`."),
     out: Path = typer.Option(..., "-o", "--out", metavar="DIR", help="Models, scores and summary; resumable."),
-    variant: list[str] = typer.Option(["lean"], help="As `pc2dae train` takes it; repeat it."),
+    variant: list[str] = typer.Option(["lean"], help="As in `pc2dae train`; repeatable."),
     folds: int = typer.Option(5, min=2, help="Parts the flights are divided into; each is left out once."),
     seeds: int = typer.Option(1, min=1, help="Trainings of each variant and fold."),
     objective: str = typer.Option("paper", help="paper, blindspot, or truth (simulated flights)."),

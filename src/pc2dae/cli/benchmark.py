@@ -1,4 +1,4 @@
-"""`pc2dae benchmark`: every method on flights nobody learned from, in the paper's tables and in honest ones."""
+"""`pc2dae benchmark`: every method on held-out flights, in the paper's tables and against the truth."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 
 @app.command(rich_help_panel="Research")
 def benchmark(
-    out: Path = typer.Option(..., "-o", "--out", metavar="DIR", help="Results; the same command goes on where it was."),
+    out: Path = typer.Option(..., "-o", "--out", metavar="DIR", help="Folder of results; the same command resumes."),
     quick: bool = typer.Option(False, "--quick", help="5 flights, shipped weights, short training: under 3 minutes."),
     methods: str | None = typer.Option(None, help="Comma-separated: classical, oracle, neural, shipped, or any name."),
     parts: str | None = typer.Option(None, help="Comma-separated: simulated, scarcity, ablation, real."),
     flights: int | None = typer.Option(None, min=1, help="Held-out simulated flights (20; quick: 5)."),
     seeds: int | None = typer.Option(None, min=1, help="Training seeds (3; quick: 1)."),
     steps: int | None = typer.Option(None, min=1, help="Training steps of every network (300; quick: 150)."),
-    shipped: bool = typer.Option(False, "--shipped", help="Lean and wide as they ship, not trained anew."),
+    shipped: bool = typer.Option(False, "--shipped", help="Use the shipped lean and wide instead of training them."),
     data: Path | None = typer.Option(None, help="Folder of real measurements (default: ../shared/data)."),
     workers: int = typer.Option(2, min=1, help="Processes."),
-    so_far: bool = typer.Option(False, "--so-far", help="Tables of what is done; nothing more is run."),
+    so_far: bool = typer.Option(False, "--so-far", help="Tables of the finished part; run nothing."),
     force: bool = FORCE,
     as_json: bool = typer.Option(False, "--json", help="Print the tables as JSON."),
 ) -> None:
@@ -54,11 +54,11 @@ def benchmark(
     plan = plan_of(QUICK if quick else FULL, methods=names, parts=chosen, flights=flights, seeds=seeds, steps=steps,
                    use_shipped=True if shipped else None)  # fmt: skip
     folder = data if data is not None else shared_data()
-    told = Console(stderr=True)
+    console = Console(stderr=True)
     for name in missing(plan):
-        told.print(f"'{name}' has no weights in this installation: left out")
+        console.print(f"'{name}' has no weights in this installation: left out")
     if "real" in plan.parts and folder is None:
-        told.print("no real measurements beside the project: table 7 is left out")
+        console.print("no real measurements found: table 7 is left out")
     results = room.so_far(plan, out, data=folder) if so_far else _watched(plan, out, folder, workers)
     tables = all_tables(results)
     write_tables(tables, out, plan, results, command=_command(out))

@@ -23,9 +23,9 @@ _RIVALS = (
 )  # the filters that are hard to beat, and the usual one
 _YARDSTICKS = ("raw", "clip", "constant", "truth")
 _COLUMNS = {  # as wide as a terminal of 80 columns has room for
-    "mae_improvement": "error\nless %",
-    "snr_improvement": "SNR\n+dB",
-    "peak_bias": "peaks\n%",
+    "mae_improvement": "MAE\nred. %",
+    "snr_improvement": "SNR\ngain dB",
+    "peak_bias": "peak\nbias %",
     "excess_error": "excess\n%",
     "background_bias": "air\nσ",
     "coverage_90": "in\n90 %",
@@ -34,15 +34,15 @@ _COLUMNS = {  # as wide as a terminal of 80 columns has room for
     "hf_reduction": "HF\n%",
 }
 _LEGEND = (
-    "error less, SNR gained: more is better. peaks, excess, clean air: how far off, 0 is best.",
-    "in 90 %: truth inside the interval. neg.: negative values.",
-    "smooth, HF: blind scores, which a constant wins; more than the truth's is damage.",
+    "MAE reduction, SNR gain: higher is better. Peak bias, excess and background (air) error: 0 is best.",
+    "in 90 %: truth within the 90 % interval. neg.: negative values.",
+    "smooth, HF: blind scores, best for a constant; values above the truth's mean signal was lost.",
 )
 
 
 @app.command()
 def demo(
-    out: Path = typer.Option(Path("demo"), "-o", "--out", metavar="DIR", help="Where everything goes."),
+    out: Path = typer.Option(Path("demo"), "-o", "--out", metavar="DIR", help="Output folder."),
     force: bool = FORCE,
 ) -> None:
     """Simulate flights, ingest, inspect, denoise, score against the truth and report, in one go.
@@ -51,7 +51,7 @@ def demo(
     """
     import time
 
-    begun = time.perf_counter()
+    started = time.perf_counter()
     campaign, flight, clean = out / "campaign", out / "flight_001.nc", out / "clean_001.nc"
     check_folder(out, campaign.name, force=force)
     size = ("--flights", _FLIGHTS, "--minutes", _MINUTES, "--seed", _SEED, "--workers", 2)
@@ -63,9 +63,9 @@ def demo(
     scores = _score(campaign)
     _show(scores)
     _report(clean, campaign / "flight_001.truth.nc", scores, out)
-    typer.echo(f"\nmade in {time.perf_counter() - begun:.0f} s")
+    typer.echo(f"\nmade in {time.perf_counter() - started:.0f} s")
     for path, what in (
-        (out / "report.html", "the page: open it in a browser"),
+        (out / "report.html", "the report: open it in a browser"),
         (clean, "the clean flight"),
         (out / "first_look.png", "a first look at the flight as logged"),
         (campaign / "flight_001.png", "every channel with its truth"),
@@ -76,7 +76,7 @@ def demo(
 
 
 def _run(command: str, *arguments: object) -> None:
-    """Show a command as a person would type it, and run it."""
+    """Show a command as typed, and run it."""
     from rich.console import Console
     from rich.markup import escape
 
@@ -110,7 +110,7 @@ def _score(campaign: Path) -> pd.DataFrame:
 
 
 def _show(scores: pd.DataFrame) -> None:
-    """The score table: methods down, what matters across; yardsticks last."""
+    """The score table: a row per method, a column per metric; reference estimates last."""
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table

@@ -31,12 +31,12 @@ def denoise(
     zone: str | None = typer.Option(
         None, help='Time zone of stamps that carry none: "UTC", "-05:00", "America/Regina".'
     ),
-    strength: float = typer.Option(1.0, help="0 keeps the raw data, 1 is the model's answer, between is a blend."),
+    strength: float = typer.Option(1.0, help="0: raw data, 1: the model's estimate, between: a blend."),
     profile: str = typer.Option("flight", help="flight: noise level of the whole flight; live: as a stream would."),
-    keep: list[str] = typer.Option([], help="Denoise this family whatever the quality step says; repeat it."),
-    exclude: list[str] = typer.Option([], help="Leave this family raw; repeat it."),
+    keep: list[str] = typer.Option([], help="Denoise this family whatever its quality verdict; repeatable."),
+    exclude: list[str] = typer.Option([], help="Leave this family raw; repeatable."),
     salvage: bool = typer.Option(
-        False, "--salvage", help="Of a damaged .gz or zip, use the whole lines that can be unpacked."
+        False, "--salvage", help="Use the complete lines that a damaged .gz or zip still yields."
     ),
     force: bool = FORCE,
 ) -> None:
@@ -59,26 +59,28 @@ def denoise(
         check_target(target)
         check_output(target, inputs=inputs, force=force)
     if suite is not None:
-        load_suite(suite).only([*keep, *exclude])  # a misspelt family is told before any log is read
+        load_suite(suite).only([*keep, *exclude])  # an unknown family is an error before any log is read
     for source, target in zip(inputs, targets, strict=True):
         flight = _opened(source, suite=suite, zone=zone, salvage=salvage)
-        begun = time.perf_counter()
+        started = time.perf_counter()
         with Progress(console=Console(stderr=True), transient=True) as progress:
-            told = partial(_update, progress, progress.add_task(f"denoising {source.name}", total=flight.sizes["time"]))
-            clean = pc2dae.denoise(
-                flight, model=model, strength=strength, profile=profile, keep=keep, exclude=exclude, progress=told
+            report = partial(
+                _update, progress, progress.add_task(f"denoising {source.name}", total=flight.sizes["time"])
             )
-        seconds = time.perf_counter() - begun
+            clean = pc2dae.denoise(
+                flight, model=model, strength=strength, profile=profile, keep=keep, exclude=exclude, progress=report
+            )
+        seconds = time.perf_counter() - started
         write_flight(clean, target)
         for line in sentinel_lines(flight, clean):
             typer.echo(line)
-        _tell(clean, source, target, seconds)
+        _summarise(clean, source, target, seconds)
     described = again(suite=suite) if targets[0].suffix.lower() == ".csv" else ""  # a CSV does not hold its suite
     typer.echo(f"next: pc2dae report {targets[0]}{described} -o report.html")
 
 
 def _opened(source: Path, *, suite: str | None, zone: str | None, salvage: bool) -> xr.Dataset:
-    """A flight, or one made of logs on the spot: then what had to be mended or left out is told."""
+    """A flight, or one ingested from logs, whose repairs and notes are then printed."""
     from pc2dae import pipeline
     from pc2dae.flight.store import is_flight
 
@@ -95,7 +97,7 @@ def _update(progress: Progress, task: TaskID, done: int, total: int) -> None:
 
 
 def _targets(inputs: list[Path], out: Path) -> list[Path]:
-    """Where each input's answer goes: `out` itself for one, a file of the same stem inside it for several."""
+    """The output of each input: `out` itself for one, a file of the same stem inside it for several."""
     from pc2dae.errors import Pc2daeError
 
     if len(inputs) == 1 and out.suffix:
@@ -109,8 +111,8 @@ def _targets(inputs: list[Path], out: Path) -> list[Path]:
     return targets
 
 
-def _tell(clean: xr.Dataset, source: Path, target: Path, seconds: float) -> None:
-    """What was done, what it did to negative values, whose zero is wrong, what was left alone, where the answer is."""
+def _summarise(clean: xr.Dataset, source: Path, target: Path, seconds: float) -> None:
+    """Print what was denoised, the share of negative values, low zeros, what was left raw, and the output."""
     import numpy as np
 
     from pc2dae.flight.schema import suite_of
@@ -133,9 +135,9 @@ def _tell(clean: xr.Dataset, source: Path, target: Path, seconds: float) -> None
     if shares:
         typer.echo(f"below the bound: {shares[0]:.1f} % of values before, {shares[1]:.1f} % after")
     if low := [name for name in names if has_low_zero(clean[f"qc_{name}"].values)]:
-        typer.echo(f"zero below the bound: {', '.join(low)}; clean air stands at the bound, look at <name>_unbounded")
+        typer.echo(f"zero below the bound: {', '.join(low)}; clean air lies at the bound, see <name>_unbounded")
     if empty:
         reasons = ", ".join(f"{name} ({why})" for name, why in empty.items())
-        typer.echo(f"no usable sample: {reasons}; no estimate, what was logged is in <name>_raw")
+        typer.echo(f"no usable sample: {reasons}; no estimate, logged values are in <name>_raw")
     left = [part for part in clean.attrs["pc2dae_left_raw"].split("; ") if part.partition(" (")[0] not in empty]
     typer.echo(f"written: {target}" + ("" if left in (["none"], []) else f"; left raw: {'; '.join(left)}"))

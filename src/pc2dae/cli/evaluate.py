@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 def evaluate(
     clean: Path = typer.Argument(..., help="A flight that `pc2dae denoise` wrote."),
     truth: Path | None = typer.Option(None, help="Its truth: the .truth.nc of a simulated flight."),
-    model: str | None = typer.Option(None, help="The model that made it, to try again: duplicates withheld, leakage."),
-    suite: str | None = typer.Option(None, help="A suite's TOML file or a preset, for files that do not say."),
+    model: str | None = typer.Option(None, help="The model that made it, to score duplicate sensors and leakage."),
+    suite: str | None = typer.Option(None, help="A suite's TOML file or a preset, for files without one."),
     as_json: bool = typer.Option(False, "--json", help="Print every value of every channel as JSON."),
 ) -> None:
-    """Score a clean flight: per family and overall, beside raw, clipped and constant answers.
+    """Score a clean flight per family and overall, beside raw, clipped and constant estimates.
 
     Example: pc2dae evaluate clean.nc --truth campaign/flight_001.truth.nc
     """
@@ -48,12 +48,12 @@ def evaluate(
     for name, why in without_observation(flight, denoised_suite(flight).names).items():
         typer.echo(f"no score for {name}: no usable sample ({why})")
     if truth is None:
-        typer.echo("without a truth nobody can tell cleaning from damage: pass --truth where it is known")
+        typer.echo("without a truth, noise removal and signal loss cannot be told apart: pass --truth if there is one")
     typer.echo(f"next: pc2dae plumes {clean}{again(suite=suite)}")
 
 
 def _families(console: Console, scores: pd.DataFrame) -> None:
-    """The flight's own answer, family by family."""
+    """The flight's own scores, family by family."""
     own = scores["method"].iloc[0]
     means = scores[(scores.method == own) & (scores.channel == "all")]
     families = [f for f in means.family.unique() if f not in ("all", "ratio")]
@@ -61,10 +61,10 @@ def _families(console: Console, scores: pd.DataFrame) -> None:
 
 
 def _methods(console: Console, scores: pd.DataFrame) -> None:
-    """Overall means beside the yardsticks."""
+    """Overall means beside the reference estimates."""
     means = scores[(scores.channel == "all") & (scores.family == "all")]
     table = means.pivot(index="metric", columns="method", values="value")
-    _show(console, table, list(scores.method.unique()), title="mean of families, beside the yardsticks")
+    _show(console, table, list(scores.method.unique()), title="mean of families, beside the reference estimates")
 
 
 def _show(console: Console, table: pd.DataFrame, columns: list[str], *, title: str) -> None:

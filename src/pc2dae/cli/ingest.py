@@ -28,7 +28,7 @@ def ingest(
     ),
     calibration: Path | None = typer.Option(None, help="Calibration sheet in place of the one beside a board's log."),
     salvage: bool = typer.Option(
-        False, "--salvage", help="Of a damaged .gz or zip, use the whole lines that can be unpacked."
+        False, "--salvage", help="Use the complete lines that a damaged .gz or zip still yields."
     ),
     force: bool = FORCE,
     as_json: bool = typer.Option(False, "--json", help="Print the table as JSON."),
@@ -61,7 +61,7 @@ def ingest(
 
 
 def _show(intake: IngestReport, samples: int, first: str, last: str) -> None:
-    """The table in eighty columns; what was mended or left out follows in words."""
+    """The table in eighty columns; repairs and ignored files follow."""
     from rich.console import Console
     from rich.table import Table
 

@@ -45,13 +45,13 @@ def inspect(
     flights: list[Path] = typer.Argument(..., metavar="FLIGHT...", help="Flights (.nc, .csv, .ict) or log folders."),
     as_json: bool = typer.Option(False, "--json", help="Print everything as JSON."),
     picture: Path | None = typer.Option(None, "-p", "--picture", help="Draw a first look (PNG); of several: a folder."),
-    suite: str | None = typer.Option(None, help="A suite's TOML file or a preset, for files that do not say."),
+    suite: str | None = typer.Option(None, help="A suite's TOML file or a preset, for files without one."),
     zone: str | None = typer.Option(None, help='Time zone of stamps that carry none: "UTC", "-05:00".'),
-    keep: list[str] = typer.Option([], help="Keep this family whatever the data say."),
-    exclude: list[str] = typer.Option([], help="Exclude this family whatever the data say."),
+    keep: list[str] = typer.Option([], help="Keep this family whatever its verdict."),
+    exclude: list[str] = typer.Option([], help="Exclude this family whatever its verdict."),
     force: bool = FORCE,
 ) -> None:
-    """Say what is in a flight: gaps, stale and negative shares, noise, t90, speed, a verdict per family.
+    """Summarise a flight: gaps, stale and negative shares, noise, t90, speed, a verdict per family.
 
     Example: pc2dae inspect flight_001.nc --picture first_look.png
     """
@@ -64,7 +64,7 @@ def inspect(
     from pc2dae.inspection import campaign, inspect_flight
 
     if picture is not None and len(flights) == 1 and picture.suffix.lower() not in _PICTURES:
-        raise Pc2daeError(f"'{picture.name}' is no name of a picture", hint=f"use one of {', '.join(_PICTURES)}")
+        raise Pc2daeError(f"'{picture.name}' is not a picture format", hint=f"use one of {', '.join(_PICTURES)}")
     if picture is not None and len(flights) == 1:
         check_output(picture, inputs=flights, force=force)
     opened = [pipeline.open_flight(path, suite=suite, zone=zone) for path in flights]
@@ -129,7 +129,7 @@ def _show_flight(console: Console, report: dict[str, Any]) -> None:
     for gap in report["gaps"]:
         console.print(f"gap: nothing for {gap['duration_s']:.0f} s from {gap['start']}", highlight=False)
     for verdict in report["families"]:
-        word = "[green]stays[/green]" if verdict["kept"] else "[red]goes[/red]"
+        word = "[green]kept[/green]" if verdict["kept"] else "[red]excluded[/red]"
         console.print(f"{verdict['family']:>6} {word}: {escape(verdict['reason'])}", highlight=False)
 
 

@@ -1,4 +1,4 @@
-"""What a command may overwrite: never its inputs, and without --force only what pc2dae wrote."""
+"""Which files a command may overwrite: never its inputs, and without --force only those pc2dae wrote."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 
 from pc2dae.errors import Pc2daeError
 
-FORCE = typer.Option(False, "--force", help="Overwrite what pc2dae did not write; an input never.")
+FORCE = typer.Option(False, "--force", help="Overwrite files that pc2dae did not write; never an input.")
 _MARK = b"pc2dae"  # in every file that is written here but CSV, which has no room for it
 
 
@@ -24,7 +24,7 @@ def check_output(path: Path, *, inputs: Iterable[Path | None] = (), force: bool 
         if source is not None and source.exists():
             is_beside = Path(os.path.realpath(path)).is_relative_to(os.path.realpath(source)) and not is_own
             if path.samefile(source) or is_beside:
-                raise Pc2daeError(f"{path} is the input: what was measured would be lost",
+                raise Pc2daeError(f"{path} is the input and would be overwritten",
                                   hint="give -o another name")  # fmt: skip
     if not force and not is_own:
         raise Pc2daeError(f"{path} exists and was not written by pc2dae", hint="give -o another name, or add --force")

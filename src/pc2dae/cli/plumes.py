@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def plumes(
     flight: Path = typer.Argument(..., help="A clean flight; a raw one works too, its uncertainties are larger."),
     matched: bool = typer.Option(False, "--matched", help="Bring all species to one response time before ratios."),
-    suite: str | None = typer.Option(None, help="A suite's TOML file or a preset, for files that do not say."),
+    suite: str | None = typer.Option(None, help="A suite's TOML file or a preset, for files without one."),
     as_json: bool = typer.Option(False, "--json", help="Print all encounters and ratios as JSON."),
 ) -> None:
     """Find plumes: onset, end, peak and excess per channel, emission ratios and combustion efficiency with uncertainty.
@@ -45,8 +45,8 @@ def plumes(
     _show_encounters(console, found)
     for row in found.begun.to_dict("records"):
         high = f"+{_number(row['peak'])} {row['units']} for {row['duration_s']:.0f} s"
-        why = "smoke from before the record or a sensor that settles; not counted"
-        typer.echo(f"{row['channel']} is high from its first sample on ({high}): {why}")
+        why = "smoke before the record began or a settling sensor; not counted"
+        typer.echo(f"{row['channel']} is elevated from its first sample ({high}): {why}")
     typer.echo(f"next: pc2dae report {flight}{again(suite=suite)} -o report.html")
 
 

@@ -16,7 +16,7 @@ def report(
     out: Path = typer.Option(Path("report.html"), "-o", "--out", help="The page."),
     truth: Path | None = typer.Option(None, help="Truth of a simulated flight (.truth.nc), to draw and score against."),
     pdf: bool = typer.Option(False, "--pdf", help="Also the figures as PDF beside the page, for slides and paper."),
-    suite: str | None = typer.Option(None, help="A suite's TOML file or a preset, for files that do not say."),
+    suite: str | None = typer.Option(None, help="A suite's TOML file or a preset, for files without one."),
     force: bool = FORCE,
 ) -> None:
     """Make one self-contained HTML page of a flight or a benchmark.

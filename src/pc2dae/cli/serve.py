@@ -11,17 +11,17 @@ from pc2dae.cli.app import app
 
 @app.command()
 def serve(
-    port: int = typer.Option(8000, min=0, max=65535, help="Port; 0 takes any that is free."),
-    host: str = typer.Option("127.0.0.1", help="Address to listen on; others than this machine's need a token."),
-    token: str | None = typer.Option(None, envvar="PC2DAE_TOKEN", help="Who does not know it is not answered."),
+    port: int = typer.Option(8000, min=0, max=65535, help="Port; 0 for any free one."),
+    host: str = typer.Option("127.0.0.1", help="Address to listen on; any but loopback needs a token."),
+    token: str | None = typer.Option(None, envvar="PC2DAE_TOKEN", help="Required from every client."),
     data: Path | None = typer.Option(None, help="Where flights are kept. Default: the user's data folder."),
     broker: list[str] = typer.Option(
         [],
         metavar="HOST:PORT",
-        help="MQTT broker of the live view; repeat it to have a choice. Default: localhost:1883.",
+        help="MQTT broker of the live view; repeatable. Default: localhost:1883.",
     ),
     allow_any_broker: bool = typer.Option(
-        False, "--allow-any-broker", help="The page may name any broker, and so find out which ports are open."
+        False, "--allow-any-broker", help="Let the page name any broker; users can then probe for open ports."
     ),
     topic_in: str = typer.Option("smoke/raw", "--in", metavar="TOPIC", help="Where samples come from."),
     topic_out: str = typer.Option("smoke/clean", "--out", metavar="TOPIC", help="Where estimates go."),
@@ -31,7 +31,7 @@ def serve(
     memory: int = typer.Option(3_000, min=500, help="Most memory for one job [MB]."),
     open_page: bool = typer.Option(False, "--open", help="Open the page in a browser."),
 ) -> None:
-    """Serve a page to drop flights on, look, compare, download and watch live; it needs no internet.
+    """Serve a web page to upload, view, compare, download and watch flights; works offline.
 
     Example: pc2dae serve --port 8000
     """
@@ -59,7 +59,7 @@ def serve(
     address = f"http://{shown}:{listener.getsockname()[1]}/"
     typer.echo(f"{address}  (flights in {settings.data}; API at {address}docs; Ctrl-C stops)")
     if token is not None:
-        typer.echo("open it with ?token=… behind the address, once per browser")
+        typer.echo("append ?token=… to the address once per browser")
     if open_page:
         import webbrowser
 

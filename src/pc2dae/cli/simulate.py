@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 @app.command()
 def simulate(
-    folder: Path = typer.Argument(..., metavar="DIR", help="Where the campaign goes (with --check: where it is)."),
+    folder: Path = typer.Argument(..., metavar="DIR", help="Folder of the campaign (with --check: an existing one)."),
     flights: int | None = typer.Option(None, help="Number of flights. Default: the paper's 5."),
     minutes: float | None = typer.Option(None, help="Length of each flight. Default: 7,894 s over 5 flights."),
     seed: int = typer.Option(1, help="Same seed, same bytes."),
     suite: str = typer.Option("black-kite", help="The payload; only black-kite has simulated instruments."),
-    workers: int = typer.Option(1, min=1, help="Flights made at the same time."),
-    perfect_sheets: bool = typer.Option(False, "--perfect-sheets", help="Hand out each cell's true calibration sheet."),
+    workers: int = typer.Option(1, min=1, help="Flights simulated in parallel."),
+    perfect_sheets: bool = typer.Option(False, "--perfect-sheets", help="Write each cell's true calibration sheet."),
     draw: bool = typer.Option(False, "--draw", help="Also draw every channel with its truth, DIR/flight_NNN.png."),
     force: bool = typer.Option(False, "--force", help="Overwrite an earlier campaign in DIR."),
     check: bool = typer.Option(False, "--check", help="Simulate nothing: compare DIR with the paper's statistics."),

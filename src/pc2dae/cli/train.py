@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 def train(
     flights: list[Path] = typer.Argument(None, metavar="FLIGHT...", help="Flights (.nc), plain CSVs or log folders."),
     out: Path | None = typer.Option(None, "-o", "--out", metavar="MODEL", help="Folder; the same command resumes it."),
-    variant: str = typer.Option("lean", help="adaptive, lean, wide, or a rival: unet, lstm-ae, cbdae+softplus …"),
+    variant: str = typer.Option("lean", help="adaptive, lean, wide, or a baseline: unet, lstm-ae, cbdae+softplus …"),
     begin: str | None = typer.Option(
         None, "--from", help="pretrained (adaptive: tuned to your flights by recorruption) or scratch (all others)."
     ),
     objective: str = typer.Option(
         "paper", help="paper: undo added noise; blindspot: predict hidden samples; truth: simulated truth as target."
     ),
-    truth: list[Path] = typer.Option([], help="Truth file of each flight, in order (objective truth); repeat it."),
+    truth: list[Path] = typer.Option([], help="Truth file of each flight, in order (objective truth); repeatable."),
     suite: str | None = typer.Option(None, help="Suite of plain CSVs: a TOML file or a preset."),
     seed: int = typer.Option(0, help="Same seed, same flights, same bytes."),
     mass: float = typer.Option(0.0, min=0, help="Weight of the window-mean term of the loss; the paper has none."),
     spectral: float = typer.Option(0.0, min=0, help="Weight of the low-frequency spectrum term; the paper has none."),
-    steps: int | None = typer.Option(None, min=1, help="Longest run; it stops earlier when nothing gets better."),
+    steps: int | None = typer.Option(None, min=1, help="Longest run; it stops earlier without improvement."),
     describe: bool = typer.Option(False, "--describe", help="Print the network's parameters per component and stop."),
 ) -> None:
     """Train a network on flights; well under a minute on one core.
@@ -75,14 +75,14 @@ def train(
             report=report,
         )
     card = parse_card((out / "card.json").read_bytes(), where="card.json")
-    how = "trained before, nothing to do" if was_done else "resumed and finished" if was_begun else "trained"
+    how = "already trained, nothing to do" if was_done else "resumed and finished" if was_begun else "trained"
     typer.echo(f"{variant} on {len(flights)} flight{'s' if len(flights) > 1 else ''}, seed {seed}: {how}")
     typer.echo(_outcome(card, out))
     typer.echo(f"next: pc2dae denoise {flights[0]}{again(suite=suite)} -o clean.nc --model {out}")
 
 
 def _check_names(variant: str, objective: str, begin: str | None) -> None:
-    """Refuse what is misspelt before any flight is read."""
+    """Refuse unknown names before any flight is read."""
     from pc2dae.errors import ModelError, nearest
     from pc2dae.training.networks import BUILDERS
     from pc2dae.training.objectives import OBJECTIVES
@@ -92,7 +92,7 @@ def _check_names(variant: str, objective: str, begin: str | None) -> None:
     if objective not in OBJECTIVES:
         raise ModelError(f"unknown objective '{objective}'", hint=nearest(objective, OBJECTIVES))
     if begin not in (None, "pretrained", "scratch"):
-        raise ModelError(f"--from {begin} is not known", hint=nearest(str(begin), ["pretrained", "scratch"]))
+        raise ModelError(f"unknown --from '{begin}'", hint=nearest(str(begin), ["pretrained", "scratch"]))
     if variant == "adaptive" and begin == "scratch":
         raise ModelError("adaptive is not trained from scratch on flights, but on simulated suites",
                          hint="use --from pretrained, or see docs/adaptive.md for pretraining")  # fmt: skip

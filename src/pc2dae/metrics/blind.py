@@ -45,7 +45,7 @@ def negatives(output: Floats, valid: Mask) -> Array:
 
 
 def mean_10s_change(output: Floats, input: Floats, valid: Mask, sigma: Floats, *, block: int = 10) -> Array:
-    """How far 10-s means moved, root mean square over blocks, in standard errors σ/√n of the mean of n observations."""
+    """Root-mean-square change of 10-s means over blocks, in standard errors σ/√n of the mean of n observations."""
     size = output.shape[-1] // block * block
     shape = (len(output), -1, block)
     ok = (valid & np.isfinite(input) & np.isfinite(output))[:, :size].reshape(shape)

@@ -1,4 +1,4 @@
-"""The scores of a denoised flight, beside those of answers nobody should give: raw, clipped, constant."""
+"""The scores of a denoised flight, beside those of reference estimates: raw, clipped, constant."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def score_flight(clean: xr.Dataset, *, truth: xr.Dataset | None = None) -> pd.DataFrame:
-    """Columns method, channel, family, metric, value of a denoised flight and of the yardsticks every table needs.
+    """Columns method, channel, family, metric, value of a denoised flight and of reference estimates.
 
     Methods are the flight's own model, then raw, clip, constant and, where it is known, truth.
     """
@@ -86,7 +86,7 @@ def estimate_of(clean: xr.Dataset, suite: Suite) -> Estimate:
 def _answers(
     clean: xr.Dataset, suite: Suite, values: Array, valid: Mask, response: Array | None
 ) -> dict[str, Estimate]:
-    """The flight's own estimate, and the yardsticks."""
+    """The flight's own estimate, and the reference estimates."""
     steps = np.arange(values.shape[-1])
     raw = np.full(values.shape, np.nan)
     for row, series, seen in zip(raw, values, valid, strict=True):

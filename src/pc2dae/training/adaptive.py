@@ -32,7 +32,7 @@ OUTPUTS = ("estimate", "unbounded", "sigma")
 
 
 class Deployed(nn.Module):
-    """The network as it leaves the house: any float32 in, finite and at or above the bound out."""
+    """The deployed network: accepts any float32; output is finite and at or above the bound."""
 
     def __init__(self, network: Adaptive) -> None:
         super().__init__()
@@ -195,7 +195,7 @@ def ship(network: Adaptive, card: Card, folder: Path) -> None:
 
 
 def main() -> None:
-    """Pretrain a variant, or take the shipped one, and write what ships; killed and started again it goes on."""
+    """Pretrain a variant, or take the shipped one, and write what ships; an interrupted run resumes."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("-o", "--out", type=Path, required=True)
     parser.add_argument("--variant", choices=VARIANTS, default="adaptive")

@@ -212,7 +212,7 @@ def sealed(model: onnx.ModelProto, card: Card, entries: dict[str, str]) -> bytes
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Exporters talk; people need not listen."""
+    """Silence the exporters' output."""
     logging.disable(logging.WARNING)
     try:
         with warnings.catch_warnings(), redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):

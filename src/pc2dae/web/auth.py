@@ -1,7 +1,7 @@
-"""The door: who may ask, from where, how much; and the headers that every answer carries.
+"""Authorisation of requests by host, origin and token; and the headers of every response.
 
-* Host: without a token only names of this machine are answered, so that no web site can borrow our address (rebinding).
-* Origin, Sec-Fetch-Site: what changes something must come from our own page.
+* Host: without a token only loopback names are accepted, against DNS rebinding.
+* Origin, Sec-Fetch-Site: requests that change state must come from our own page.
 * Token: by header, or by a cookie that `/?token=…` sets; compared in constant time.
 """
 
@@ -42,7 +42,7 @@ class Guard:
         self.app, self.settings, self.station = app, settings, station
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer what is not granted, pass on the rest."""
+        """Refuse unauthorised requests, pass on the rest."""
         if scope["type"] != "http":
             if scope["type"] == "lifespan":
                 await self.app(scope, receive, send)
@@ -73,7 +73,7 @@ class Guard:
         return None
 
     def _is_own(self, scope: Scope, headers: Headers, host: str) -> bool:
-        """Whether a browser says that our own page asks; programs say nothing about it."""
+        """Whether the request comes from our own page; programs send no such header."""
         site = headers.get("sec-fetch-site", "none")
         if site not in ("same-origin", "none"):
             return scope["method"] in _SAFE and headers.get("sec-fetch-mode") == "navigate"
@@ -108,7 +108,7 @@ class Guard:
         return secrets.compare_digest(given.encode("utf-8", "replace"), str(self.settings.token).encode())
 
     def _sealed(self) -> str:
-        """What the cookie holds: who reads it still does not know the token."""
+        """The cookie's value: a digest, so that it does not reveal the token."""
         return hashlib.sha256(f"pc2dae cookie {self.settings.token}".encode()).hexdigest()
 
 

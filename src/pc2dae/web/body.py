@@ -29,7 +29,7 @@ class SmallBody:
             try:
                 message = await asyncio.wait_for(receive(), self.limits.quiet_s)
             except TimeoutError:
-                await self._no(408, "the request did not come to an end")(scope, receive, send)
+                await self._no(408, "the request body did not end")(scope, receive, send)
                 return
             if message["type"] == "http.disconnect":
                 return
@@ -39,7 +39,7 @@ class SmallBody:
                 await self._no(413, f"more than {self.limits.json_bytes:,} bytes")(scope, receive, send)
                 return
             if time.monotonic() - begun > 2 * self.limits.quiet_s:
-                await self._no(408, "the request came too slowly")(scope, receive, send)
+                await self._no(408, "the request body arrived too slowly")(scope, receive, send)
                 return
         given = False
 

@@ -1,4 +1,4 @@
-"""A child process that is told what to do on its standard input and tells of it on its standard output."""
+"""A child process that receives its task on standard input and reports on standard output."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Child:
         self.process: asyncio.subprocess.Process | None = None
 
     async def run(self, spec: dict[str, Any]) -> AsyncIterator[dict[str, Any]]:
-        """Start it, and give every message it tells until it ends."""
+        """Start it, and yield every message until it ends."""
         self.process = await start_child(self.module)
         assert self.process.stdin is not None  # nosec B101  # for the type checker
         assert self.process.stdout is not None  # nosec B101  # for the type checker
@@ -36,7 +36,7 @@ class Child:
             await end_child(self.process)
 
     async def end(self, *, gently: bool = False) -> None:
-        """End it; `gently` lets it say goodbye to the broker."""
+        """End it; `gently` lets it disconnect from the broker."""
         if self.process is None:
             return
         if gently and self.process.stdin is not None:

@@ -96,27 +96,27 @@ async def look_at_flight(station: At, flight: Of) -> dict[str, Any]:
 
 @routes.delete("/{flight}", status_code=204)
 async def delete_flight(station: At, flight: Of) -> None:
-    """Forget a flight and all that was made of it."""
+    """Delete a flight and everything made from it."""
     await station.delete(flight)
 
 
 @routes.post("/{flight}/again", status_code=202)
 async def read_again(station: At, flight: Of, how: ReadAgain) -> Accepted:
-    """Read a flight's files once more, with a suite that says what their columns are."""
+    """Read a flight's files again with a suite that describes their columns."""
     job = station.again(flight, how.suite, how.zone)
     return Accepted(flight=flight, job=station.jobs.shown(job))
 
 
 @routes.post("/{flight}/runs", status_code=202)
 async def denoise_flight(station: At, flight: Of, wanted: RunWanted) -> RunAccepted:
-    """Denoise with a method; what was asked for before is found, not made again."""
+    """Denoise with a method; an existing run is reused."""
     run, job = station.want_run(flight, wanted.method, wanted.strength)
     return RunAccepted(run=run, job=station.jobs.shown(job) if job is not None else None)
 
 
 @routes.delete("/{flight}/runs/{run}", status_code=204)
 async def delete_run(station: At, flight: Of, run: Key) -> None:
-    """Forget a run."""
+    """Delete a run."""
     await station.delete(flight, station.run(flight.id, run))
 
 
@@ -161,15 +161,15 @@ async def plumes(station: At, flight: Of, run: RunKey = None) -> dict[str, Any]:
 
 @routes.get("/{flight}/scores")
 async def scores(station: At, flight: Of) -> list[Score]:
-    """Scores of all runs beside those of yardsticks: raw, clipped, constant and, where it is known, the truth."""
+    """Scores of all runs beside those of raw, clipped and constant estimates and, where known, the truth."""
     rows: list[Score] = []
-    yardsticks: list[Score] = []
+    references: list[Score] = []
     for run in station.store.runs_of(flight.id):
         told = station.store.facts(flight.id, run.id, name="scores") or []
         mine = (station.store.facts(flight.id, run.id) or {}).get("model")
         rows += [Score(run=run.id, strength=run.strength, **row) for row in told if row["method"] == mine]
-        yardsticks = yardsticks or [Score(run=None, strength=None, **row) for row in told if row["method"] != mine]
-    return rows + yardsticks
+        references = references or [Score(run=None, strength=None, **row) for row in told if row["method"] != mine]
+    return rows + references
 
 
 @routes.get("/{flight}/download", response_class=Response)

@@ -1,4 +1,4 @@
-"""Jobs in child processes: a queue, progress, cancel, limits of time; a worker stands ready for the next one."""
+"""Jobs in child processes: queue, progress, cancellation, time limits; a spare worker is kept ready."""
 
 from __future__ import annotations
 
@@ -17,15 +17,13 @@ from pc2dae.errors import Pc2daeError
 from pc2dae.web.schemas import ServerJob
 from pc2dae.web.settings import Limits
 
-_KEPT = 500  # jobs that are over and still known
+_KEPT = 500  # finished jobs that are kept
 _LINE = 1 << 20  # longest message of a worker
 _SECRETS = ("PC2DAE_TOKEN", "PC2DAE_MQTT_PASSWORD")
 _log = logging.getLogger(__name__)
 
 Spec = dict[str, Any]
-Finish = Callable[
-    [ServerJob, dict[str, Any] | None], Awaitable[None]
-]  # the job, and what a worker that succeeded has told
+Finish = Callable[[ServerJob, dict[str, Any] | None], Awaitable[None]]  # the job, and a successful worker's result
 
 
 class QueueFull(Pc2daeError):
@@ -33,7 +31,7 @@ class QueueFull(Pc2daeError):
 
 
 async def start_child(module: str, *arguments: str) -> asyncio.subprocess.Process:
-    """A Python child in a session of its own, without our secrets, with one thread per library."""
+    """A Python child in its own session, without secrets in its environment, with one thread per library."""
     environment = {k: v for k, v in os.environ.items() if k not in _SECRETS}
     environment |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MPLBACKEND": "Agg"}
     return await asyncio.create_subprocess_exec(
@@ -52,7 +50,7 @@ async def end_child(child: asyncio.subprocess.Process) -> None:
 
 
 class Jobs:
-    """All jobs; `begun` is told of each that begins, `finish` of each that is over: it keeps what has come of it."""
+    """All jobs; `begun` is called when one starts, `finish` when one ends, to store its result."""
 
     def __init__(self, limits: Limits, begun: Callable[[ServerJob], None], finish: Finish, *, workers: int = 1) -> None:
         self.limits, self.begun, self.finish, self.count = limits, begun, finish, workers
@@ -71,7 +69,7 @@ class Jobs:
         self._prepare_spare()
 
     async def stop(self) -> None:
-        """Stop at once; what was under way will be begun anew at the next start."""
+        """Stop at once; running jobs are restarted at the next start."""
         for task in [*self.loops, *self.under_way.values()]:
             task.cancel()
         await asyncio.gather(*self.loops, *self.under_way.values(), return_exceptions=True)
@@ -79,7 +77,7 @@ class Jobs:
             await end_child(await self.spare)
 
     def close(self) -> None:
-        """Let those go who follow a job."""
+        """End the streams of all followers."""
         self.is_closed = True
         for event in self.changed.values():
             event.set()
@@ -126,7 +124,7 @@ class Jobs:
             event = self.changed.setdefault(job.id, asyncio.Event())
             told = self.shown(job)
             yield told
-            if told.state not in ("queued", "working"):  # what was told: the job may have ended since
+            if told.state not in ("queued", "working"):  # the state sent: the job may have ended since
                 return
             with suppress(TimeoutError):  # the place in the queue changes without an event
                 await asyncio.wait_for(event.wait(), 2.0)
@@ -144,7 +142,7 @@ class Jobs:
             self.under_way.pop(number, None)
             if not task.cancelled() and (error := task.exception()) is not None:
                 _log.error("job %s", job.kind, exc_info=error)
-                await self._end(job, "failed", error="a mistake in the server itself", hint="see its log")
+                await self._end(job, "failed", error="internal error", hint="see its log")
 
     async def _do(self, job: ServerJob, spec: Spec) -> None:
         job.state = "working"
@@ -156,7 +154,7 @@ class Jobs:
             async with asyncio.timeout(self.limits.wall_s):
                 told = await self._hear(job, child, spec | {"kind": job.kind, "limits": limits})
         except TimeoutError:
-            told = {"error": f"it took longer than {self.limits.wall_s:g} s", "hint": "drop a shorter record"}
+            told = {"error": f"timed out after {self.limits.wall_s:g} s", "hint": "upload a shorter record"}
         finally:
             await end_child(child)
             self._prepare_spare()
@@ -167,7 +165,7 @@ class Jobs:
             await self._end(job, "failed", error=str(told["error"])[:500], hint=told.get("hint"))
 
     async def _hear(self, job: ServerJob, child: asyncio.subprocess.Process, spec: Spec) -> dict[str, Any]:
-        """Give a worker its job and listen to it until it is done or dead."""
+        """Send a worker its job and read its messages until it ends."""
         assert child.stdin is not None  # nosec B101  # for the type checker
         assert child.stdout is not None  # nosec B101  # for the type checker
         with suppress(ConnectionError):
@@ -178,7 +176,7 @@ class Jobs:
                 line = await child.stdout.readline()
                 told = json.loads(line) if line else None
             except ValueError:
-                return {"error": "the worker talks nonsense", "hint": None}
+                return {"error": "worker sent invalid JSON", "hint": None}
             if told is None:
                 return {"error": _last_words(await child.wait(), self.limits), "hint": "is the file whole?"}
             if "done" in told or "error" in told:
@@ -191,7 +189,7 @@ class Jobs:
         job.error, job.hint, job.message = error, hint, ""
         after = job.model_copy(update={"state": state})
         await self.finish(after, result if state == "done" else None)
-        job.state = state  # only now: whoever follows the job finds its result
+        job.state = state  # only now: followers of the job find its result
         self._note(job)
         self.changed.pop(job.id, None)
 
@@ -211,7 +209,7 @@ class Jobs:
 
 
 def _last_words(code: int, limits: Limits) -> str:
-    """What a worker that ended without a word died of."""
+    """Why a worker ended without a message."""
     if code == -signal.SIGXCPU or code == -signal.SIGKILL:
-        return f"it was stopped: more than {limits.cpu_s} s of computing, or more memory than there is"
-    return f"the reader was broken by it ({signal.Signals(-code).name})" if code < 0 else f"the worker ended ({code})"
+        return f"stopped: more than {limits.cpu_s} s of processor time, or out of memory"
+    return f"the file crashed the reader ({signal.Signals(-code).name})" if code < 0 else f"the worker ended ({code})"

@@ -1,4 +1,4 @@
-"""What a child process may use; called inside it, before it touches a stranger's file."""
+"""What a child process may use; called inside it, before it opens an uploaded file."""
 
 from __future__ import annotations
 

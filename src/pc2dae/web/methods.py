@@ -24,9 +24,9 @@ _FILTERS = {
     "ma11": ("Mean of 11", "moving average"),
     "hampel": ("Hampel", "takes out spikes, leaves the noise"),
     "ona": ("ONA", "aethalometer: averages until the filter has darkened enough"),
-    "clip": ("Clip", "raw, cut at the bound: a yardstick"),
-    "raw": ("Raw", "as measured: a yardstick"),
-    "constant": ("Constant", "the mean: perfectly smooth, and useless: a yardstick"),
+    "clip": ("Clip", "raw, clipped at the bound: a reference"),
+    "raw": ("Raw", "as measured: a reference"),
+    "constant": ("Constant", "the mean: perfectly smooth and useless; a reference"),
 }
 METHODS: dict[str, Method] = {
     **{n: Method(name=n, title=t, kind="model", note=note) for n, (t, note) in _MODELS.items()},

@@ -1,4 +1,4 @@
-"""Refusals: one line and a hint, with the status that says whose fault it is."""
+"""Refused requests: one line, a hint and an HTTP status."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pc2dae.errors import Pc2daeError
 
 
 class Refused(Pc2daeError):
-    """A request that is not granted; `status` is the HTTP status."""
+    """A refused request; `status` is the HTTP status."""
 
     def __init__(self, status: int, message: str, *, hint: str | None = None) -> None:
         super().__init__(message, hint=hint)
@@ -14,5 +14,5 @@ class Refused(Pc2daeError):
 
 
 def nothing(what: str) -> Refused:
-    """There is no such thing."""
-    return Refused(404, f"there is no such {what}", hint="it may have been deleted")
+    """The resource does not exist."""
+    return Refused(404, f"unknown {what}", hint="it may have been deleted")

@@ -1,4 +1,4 @@
-"""What goes over the line, as the API's documentation shows it."""
+"""Request and response schemas of the API."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class ApiError(BaseModel):
 
 
 class ServerHealth(BaseModel):
-    """Whether the server lives."""
+    """Server health."""
 
     status: Literal["ok"] = "ok"
     version: str
@@ -161,7 +161,7 @@ class MappedChannel(BaseModel):
 
 
 class Mapping(BaseModel):
-    """A person's word about the columns of a table: a suite in the making."""
+    """The columns of a table, to be saved as a suite."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -1,4 +1,4 @@
-"""The running server: uvicorn around the application, ended without waiting for those who only listen."""
+"""The running server: uvicorn around the application, stopped without waiting for event streams."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Prompt(H11Protocol):
 
 
 class Server(uvicorn.Server):
-    """Serves one ground station until it is told to stop."""
+    """Serves one ground station until stopped."""
 
     def __init__(self, settings: Settings) -> None:
         self.app = create_app(settings)
@@ -59,13 +59,13 @@ class Server(uvicorn.Server):
         super().__init__(config)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Let those go who only listen to events, then end."""
+        """Close event streams, then stop."""
         self.app.station.hush()
         await super().shutdown(sockets)
 
 
 def open_socket(settings: Settings) -> socket.socket:
-    """The address taken, so that it can be told before the server runs; port 0 takes any."""
+    """The listening socket, so that its address is known before the server runs; port 0 is any."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -1,4 +1,4 @@
-"""What a ground station may be told, and what it allows."""
+"""Settings and limits of a ground station."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MODEL = "adaptive"  # the run that every flight gets by itself
 
 @dataclass(frozen=True)
 class Limits:
-    """How much a stranger may ask for; sizes in bytes."""
+    """Limits of requests and jobs; sizes in bytes."""
 
     upload_bytes: int = 200_000_000
     upload_files: int = 1_000
@@ -42,7 +42,7 @@ class Settings:
     token: str | None = None
     broker: str = "localhost:1883"
     more_brokers: tuple[str, ...] = ()  # that the page may name as well
-    any_broker: bool = False  # the page may name any: whoever uses it can then find open ports
+    any_broker: bool = False  # the page may name any broker: users can then probe for open ports
     topic_in: str = "smoke/raw"
     topic_out: str = "smoke/clean"
     workers: int = 1

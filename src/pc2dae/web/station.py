@@ -1,4 +1,4 @@
-"""The ground station itself: what becomes of an upload, a wish for a run, a finished job, a restart."""
+"""The ground station: uploads, runs, finished jobs, restarts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _ROOM = 3  # free disk that an upload needs, in times of the largest upload
 
 
 class Station:
-    """Everything that lives as long as the server."""
+    """The state of a running server."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -39,7 +39,7 @@ class Station:
         self.exports: dict[tuple[str, str | None, str], ServerJob] = {}
 
     async def start(self) -> None:
-        """Go on with what a stop or a crash has left, and see that the gallery is there."""
+        """Resume unfinished jobs after a stop or crash, and create the gallery."""
         self.jobs.start()
         await self.live.start()
         for flight in self.store.listed():
@@ -56,7 +56,7 @@ class Station:
         self.jobs.close()
 
     async def stop(self) -> None:
-        """Leave in good order."""
+        """Shut down cleanly."""
         await self.live.stop()
         await self.jobs.stop()
 
@@ -82,7 +82,7 @@ class Station:
             raise Refused(413, "the disk is nearly full", hint="delete flights that are no longer needed")
 
     async def check_files(self, folder: Path) -> None:
-        """Look at an upload in a child of its own; what is hostile or useless is refused."""
+        """Check an upload in a child process; refuse hostile or useless files."""
         limits = self.settings.limits
         child = await start_child(
             "pc2dae.web.upload_check",
@@ -96,7 +96,7 @@ class Station:
                 said, _ = await child.communicate()
             verdict = json.loads(said)
         except (TimeoutError, ValueError):
-            verdict = (422, "the files cannot be judged", "drop the instruments' files as they are")
+            verdict = (422, "the files could not be checked", "drop the instruments' files as they are")
         finally:
             await end_child(child)
         if verdict is not None:
@@ -108,7 +108,7 @@ class Station:
         self.suites.check(suite)
         zone = upload.fields.get("zone") or None
         if zone is not None and not re.fullmatch(r"[A-Za-z0-9_+:/-]{1,64}", zone):
-            raise Refused(422, "the time zone is no time zone", hint='write "UTC", "-05:00" or "America/Regina"')
+            raise Refused(422, "unknown time zone", hint='write "UTC", "-05:00" or "America/Regina"')
         name = _title(upload.fields.get("name", "")) or _title(upload.title) or "flight"
         folder = self.store.folder(number)
         (folder / "names.json").write_text(json.dumps(upload.names))
@@ -145,14 +145,14 @@ class Station:
         return self.jobs.add(ServerJob(id=flight.job, kind=kind, flight=flight.id, run=run), spec)
 
     def _resume(self, flight: Flight) -> None:
-        """Queue anew what was waiting or under way; what has failed to end twice is given up."""
+        """Requeue waiting and running jobs; one that twice failed to finish is given up."""
         records: list[Flight | Run] = [flight, *self.store.runs_of(flight.id)]
         for record in records:
             if record.state not in ("queued", "working"):
                 continue
             record.attempts += 1
             if record.attempts >= _TRIES + 1:
-                record.state, record.error, record.hint = "failed", "the server stopped while it worked on it", None
+                record.state, record.error, record.hint = "failed", "the server stopped while working on it", None
                 self.store.save(record)
             elif isinstance(record, Flight):
                 self._begin(record, "gallery" if record.gallery else "intake", job=record.job)
@@ -162,11 +162,11 @@ class Station:
     # ── runs ──
 
     def want_run(self, flight: Flight, method: str, strength: float) -> tuple[Run, ServerJob | None]:
-        """The run of a method; made if nobody has asked for it yet."""
+        """The run of a method, queued if it does not exist."""
         if flight.state != "ready":
             raise Refused(409, "the flight is not ready", hint="wait for its job")
         if method not in METHODS:
-            raise Refused(422, f"there is no method '{method[:40]}'", hint=nearest(method, METHODS))
+            raise Refused(422, f"unknown method '{method[:40]}'", hint=nearest(method, METHODS))
         strength = round(strength, 2)
         if (known := self.store.find_run(flight.id, method, strength)) is not None:
             return known, self.jobs.jobs.get(known.job or "") if known.state != "ready" else None
@@ -205,7 +205,7 @@ class Station:
             if job.state not in ("queued", "working"):
                 self.exports.pop(key, None)
         if not path.is_file():
-            raise Refused(422, job.error or "it could not be written", hint=job.hint)
+            raise Refused(422, job.error or "the file could not be written", hint=job.hint)
         return path
 
     # ── what comes of a job ──
@@ -254,9 +254,9 @@ class Station:
         self.store.save(run)
 
     async def delete(self, flight: Flight, run: Run | None = None) -> None:
-        """Forget a flight or a run; its jobs are cancelled first."""
+        """Delete a flight or a run; its jobs are cancelled first."""
         if flight.gallery and run is None:
-            raise Refused(409, "the gallery's flight stays, so that the page is never empty")
+            raise Refused(409, "the gallery's flight cannot be deleted")
         for job in [j for j in self.jobs.jobs.values() if j.flight == flight.id]:
             if job.state in ("queued", "working") and (run is None or job.run == run.id):
                 await self.jobs.cancel(job)

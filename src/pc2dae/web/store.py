@@ -27,7 +27,7 @@ _ID = re.compile(r"[A-Za-z0-9_-]{8,64}")
 
 
 def new_id() -> str:
-    """An identifier that nobody guesses."""
+    """A random identifier."""
     return secrets.token_urlsafe(16)
 
 
@@ -84,7 +84,7 @@ class Store:
         return next((r for r in same if r.state != "failed"), None)
 
     def delete(self, flight: str, run: str | None = None) -> None:
-        """Forget a flight with all its runs, or one run."""
+        """Delete a flight with all its runs, or one run."""
         folder = self.folder(flight, run)
         if run is None:
             del self.flights[flight]

@@ -1,4 +1,4 @@
-"""Suites that ship and suites that people have made in the page, kept as TOML."""
+"""Shipped suites and suites saved from the page, as TOML."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Suites:
     def check(self, name: str | None) -> None:
         """Refuse a suite that is not there."""
         if name is not None and name not in self.names():
-            raise Refused(422, f"there is no suite '{name[:40]}'", hint=nearest(name, self.names()))
+            raise Refused(422, f"unknown suite '{name[:40]}'", hint=nearest(name, self.names()))
 
     def source(self, name: str) -> str | Path:
         """What `load_suite` takes for a suite's name."""
@@ -53,19 +53,19 @@ class Suites:
         return SuiteShown(name=name, shipped=name in presets(), channels=channels)
 
     def save(self, name: str, mapping: Mapping) -> SuiteShown:
-        """Keep a person's word about a table as a suite; wrong units or names are refused in one line."""
+        """Save a mapping as a suite; invalid units or names are refused in one line."""
         if name in presets():
-            raise Refused(409, f"'{name}' is a suite that ships", hint="choose another name")
+            raise Refused(409, f"'{name}' is a shipped suite", hint="choose another name")
         if len(self.names()) > MOST and name not in self.names():
-            raise Refused(409, f"there are more than {MOST} suites", hint="delete some")
+            raise Refused(409, f"{MOST} suites exist already", hint="delete some")
         text = as_toml(suite_of(name, mapping))
         write_text(self.folder / f"{name}.toml", text)
         return self.shown(name)
 
     def delete(self, name: str) -> None:
-        """Forget a saved suite."""
+        """Delete a saved suite."""
         if name in presets():
-            raise Refused(409, f"'{name}' is a suite that ships")
+            raise Refused(409, f"'{name}' is a shipped suite")
         (self.folder / f"{name}.toml").unlink()
 
 

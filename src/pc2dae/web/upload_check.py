@@ -18,7 +18,7 @@ from typing import Any
 
 _DIRECTORY = 4_000_000  # bytes of a zip's directory: forty thousand entries
 _LOOK = 4_000_000  # bytes of a gzip that are unpacked to see what it makes of them
-_HARMLESS = 64_000_000  # unpacked bytes that nobody minds
+_HARMLESS = 64_000_000  # unpacked bytes that are always allowed
 _NO_LOG = {
     b"\x7fELF": "a program", b"MZ": "a program", b"\x89PNG": "a picture", b"\xff\xd8\xff": "a picture",
     b"GIF8": "a picture", b"%PDF": "a PDF", b"7z\xbc\xaf": "a 7z archive", b"Rar!": "a RAR archive",
@@ -60,17 +60,17 @@ def _zip(path: Path, *, members: int, unpacked: int, ratio: float) -> Refusal:
         with zipfile.ZipFile(path) as archive:
             entries = archive.infolist()
     except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError, OverflowError):
-        return 422, "the zip is cut or damaged", "make it again"
+        return 422, "the zip is truncated or damaged", "make it again"
     if len(entries) > members:
         return 422, f"the zip holds {len(entries):,} files", f"at most {members:,}"
     for entry in entries:
         name = entry.orig_filename.replace("\\", "/")
         if name.startswith("/") or ".." in name.split("/") or ":" in name or "\0" in name:
-            return 422, "the zip names a place outside of itself", "zip the folder again"
+            return 422, "the zip contains a path outside itself", "zip the folder again"
         if stat.S_IFMT(entry.external_attr >> 16) not in (0, stat.S_IFREG, stat.S_IFDIR):
             return 422, "the zip holds a link or a device", "zip the files themselves"
         if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            return 422, "the zip is packed in an unusual way", "use plain zip (deflate)"
+            return 422, "the zip uses an unsupported compression", "use plain zip (deflate)"
         if entry.flag_bits & 1:
             return 422, "the zip is encrypted", "unpack it first"
     total = sum(entry.file_size for entry in entries)
@@ -80,7 +80,7 @@ def _zip(path: Path, *, members: int, unpacked: int, ratio: float) -> Refusal:
 
 
 def _directory_bytes(path: Path, size: int) -> int:
-    """The size of a zip's directory by its last record: reading it all could take long. 2⁴⁰ if it says nonsense."""
+    """The size of a zip's directory by its last record: reading it all could take long. 2⁴⁰ if it is invalid."""
     with path.open("rb") as file:
         file.seek(max(size - 66_000, 0))
         tail = file.read()

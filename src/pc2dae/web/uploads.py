@@ -1,4 +1,4 @@
-"""Uploads straight to disk: parts are counted and timed while they come; a sender's names are shown, never used."""
+"""Uploads straight to disk: size and speed are limited; client file names are shown, never used as paths."""
 
 from __future__ import annotations
 
@@ -57,16 +57,14 @@ async def receive_upload(request: Request, folder: Path, limits: Limits) -> Uplo
             parser.write(chunk)
         parser.finalize()
         if not parts.is_whole:
-            raise Refused(400, "the form is cut short", hint="send it again")
+            raise Refused(400, "the form is incomplete", hint="send it again")
     except Refused:
         await _read_on(request)
         raise
     except MultipartParseError as error:
         raise Refused(400, f"the form is damaged: {error}") from None
     except OSError as error:
-        raise Refused(
-            413, f"the disk says: {error.strerror}", hint="delete flights that are no longer needed"
-        ) from None
+        raise Refused(413, f"write failed: {error.strerror}", hint="delete flights that are no longer needed") from None
     finally:
         parts.close()
     upload = parts.upload
@@ -87,9 +85,9 @@ async def timed(request: Request, limits: Limits) -> AsyncIterator[bytes]:
         except StopAsyncIteration:
             return
         except TimeoutError:
-            raise Refused(408, f"nothing came for {limits.quiet_s:g} s", hint="send it again") from None
+            raise Refused(408, f"nothing received for {limits.quiet_s:g} s", hint="send it again") from None
         except ClientDisconnect:
-            raise Refused(400, "the sender has gone") from None
+            raise Refused(400, "the client disconnected") from None
         received += len(chunk)
         taken = time.monotonic() - begun - limits.quiet_s
         if taken > 0 and received < limits.least_bytes_s * taken:

@@ -1,4 +1,4 @@
-"""The child process that does one job and ends: it alone opens what strangers have sent.
+"""The child process that does one job and ends; only it opens uploaded files.
 
 A job comes as one line of JSON on standard input, progress goes out as lines of JSON on standard output. The child is
 started before it is needed, so that its imports are done when a job comes. It ends when its parent does.
@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 
 
 def main() -> None:
-    """Wait for a job, do it, say how it went."""
+    """Wait for a job, run it, report the outcome."""
     out = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)  # whatever a library prints is not a message
     from pc2dae.errors import explain
@@ -37,7 +37,7 @@ def main() -> None:
         problem = explain(error, with_path=False)
         _say(out, {"error": Exception.__str__(problem), "hint": problem.hint})
     out.flush()
-    os._exit(0)  # libraries that a bad file has confused may not take their time now
+    os._exit(0)  # no clean-up: a damaged file may have left a library in a bad state
 
 
 def _say(out: BinaryIO, message: dict[str, Any]) -> None:
