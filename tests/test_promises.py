@@ -24,17 +24,23 @@ from pc2dae.flags import FLAT_LINE, MISSING, SATURATED, STALE
 from pc2dae.flight.schema import new_flight
 from pc2dae.pipeline import denoise, ingest
 from pc2dae.registry import SHIPPED, load_model
-from pc2dae.suite import Suite, load_suite, parse_suite
+from pc2dae.suite import Suite, load_suite
 from pc2dae.windows.arrays import arrays_of
+from suites import make_suite
 
 ROOT = Path(__file__).parents[1]
 SENTINELS = [-9999.0, 65535.0, 1e30, np.inf, np.nan]
 PAPER = load_suite("black-kite").only(["bc", "gas", "co2"]).model_copy(update={"sources": {}})
-SMALL = parse_suite(
-    'name="small"\n[[family]]\nname="gas"\n[[family.channel]]\nname="co"\nunits="ppb"\nvalid_max=5000.0\n'
-    '[[family.channel]]\nname="no"\nunits="ppb"\n[[family.channel]]\nname="no2"\nunits="ppb"\n'
-    '[[family.channel]]\nname="co2"\nunits="ppm"\nlower_bound=300.0\nnative_rate_hz=0.5\n',
-    where="test",
+SMALL = make_suite(
+    {
+        "gas": {
+            "co": {"units": "ppb", "valid_max": 5000.0},
+            "no": "ppb",
+            "no2": "ppb",
+            "co2": {"units": "ppm", "lower_bound": 300.0, "native_rate_hz": 0.5},
+        }
+    },
+    name="small",
 )
 NETWORKS = [("adaptive", SMALL), ("lean", PAPER)]  # one of each kind
 model_of = cache(load_model)

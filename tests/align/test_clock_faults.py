@@ -10,13 +10,10 @@ from pc2dae.align.clock_faults import repair_stamps, undo_step_back
 from pc2dae.align.grid import align
 from pc2dae.errors import FlightError
 from pc2dae.flight.stream import Stream
-from pc2dae.suite import parse_suite
+from suites import make_suite
 
 T0 = np.datetime64("2024-04-09T14:00:00", "ns")
-SUITE = parse_suite(
-    'name = "one"\n[[family]]\nname = "gas"\n[[family.channel]]\nname = "co"\nunits = "ppb"\nlower_bound = -1e9\n',
-    where="test",
-)
+SUITE = make_suite({"gas": {"co": {"units": "ppb", "lower_bound": -1000000000.0}}}, name="one")
 
 
 def stream(seconds: np.ndarray | list[float], **columns: np.ndarray) -> Stream:

@@ -8,7 +8,7 @@ from pc2dae.align.clocks import compare, find_clocks
 from pc2dae.align.delays import response_delays
 from pc2dae.flight.schema import new_flight
 from pc2dae.flight.stream import Stream
-from pc2dae.suite import parse_suite
+from suites import make_suite
 
 T0 = np.datetime64("2024-04-09T20:00:00", "ns")
 
@@ -110,11 +110,8 @@ def test_a_chain_reaches_instruments_that_do_not_share_with_gps():
 
 
 def test_response_delay_is_reported():
-    suite = parse_suite(
-        'name = "s"\n[[family]]\nname = "g"\n[[family.channel]]\nname = "quick"\nunits = "ppb"\nt90_s = 1\n'
-        '[[family.channel]]\nname = "slow"\nunits = "ppb"\nt90_s = 9\n'
-        '[[family.channel]]\nname = "other"\nunits = "ppb"\n',
-        where="test",
+    suite = make_suite(
+        {"g": {"quick": {"units": "ppb", "t90_s": 1}, "slow": {"units": "ppb", "t90_s": 9}, "other": "ppb"}}, name="s"
     )
     rng = np.random.default_rng(0)
     smoke = np.convolve(rng.random(900) > 0.98, np.ones(9), "same") * 50.0

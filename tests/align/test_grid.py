@@ -11,30 +11,15 @@ from pc2dae.errors import FlightError
 from pc2dae.flags import INTERPOLATED, MISSING, STALE
 from pc2dae.flight.cells import cells_of
 from pc2dae.flight.stream import Stream
-from pc2dae.suite import parse_suite
+from suites import make_suite
 
 T0 = np.datetime64("2024-04-09T20:00:00", "ns")
-SUITE = parse_suite(
-    """
-name = "two"
-[[family]]
-name = "co2"
-[[family.channel]]
-name = "co2"
-units = "ppm"
-[[family.channel]]
-name = "co2_b"
-units = "ppm"
-[sources]
-co2 = "scd30.co2"
-co2_b = "li830.co2"
-air_temperature = "scd30.temperature"
-""",
-    where="test",
+SUITE = make_suite(
+    {"co2": {"co2": "ppm", "co2_b": "ppm"}},
+    name="two",
+    sources={"co2": "scd30.co2", "co2_b": "li830.co2", "air_temperature": "scd30.temperature"},
 )
-ROWS = parse_suite(
-    'name = "one"\n[[family]]\nname = "gas"\n[[family.channel]]\nname = "co"\nunits = "ppb"\n', where="test"
-)
+ROWS = make_suite({"gas": {"co": "ppb"}}, name="one")
 
 
 def at(seconds: list[float] | np.ndarray) -> np.ndarray:

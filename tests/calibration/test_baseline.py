@@ -7,25 +7,9 @@ import xarray as xr
 
 from pc2dae.calibration.baseline import clean_air, clean_level, rezero
 from pc2dae.flight.schema import new_flight
-from pc2dae.suite import parse_suite
+from suites import make_suite
 
-SUITE = parse_suite(
-    """
-    name = "two"
-    [[family]]
-    name = "gas"
-    [[family.channel]]
-    name = "co"
-    units = "ppb"
-    [[family.channel]]
-    name = "no2"
-    units = "ppb"
-    [[family.channel]]
-    name = "so2"
-    units = "ppb"
-    """,
-    where="test",
-)
+SUITE = make_suite({"gas": {"co": "ppb", "no2": "ppb", "so2": "ppb"}}, name="two")
 PLUME = 1.0 * (np.arange(1500) % 300 > 250)
 
 

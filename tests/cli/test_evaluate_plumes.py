@@ -15,6 +15,7 @@ from pc2dae.flight.schema import new_flight
 from pc2dae.flight.store import read_flight, write_flight
 from pc2dae.pipeline import denoise
 from pc2dae.suite import load_suite
+from suites import make_suite
 
 SUITE = load_suite("black-kite").only(["gas", "co2"])
 T = np.arange(700)
@@ -76,13 +77,8 @@ def test_plumes_shows_ratios_and_gives_json(clean: Path) -> None:
 
 def test_plumes_of_nothing_say_nothing(tmp_path: Path) -> None:
     """Constant CO₂, and CO whose every sample is impossible: no encounter, no ratio, no uncertainty of zero."""
-    from pc2dae.suite import parse_suite
 
-    suite = parse_suite(
-        'name="s"\n[[family]]\nname="gas"\n[[family.channel]]\nname="co"\nunits="ppm"\nvalid_max=500.0\n'
-        '[[family.channel]]\nname="co2"\nunits="ppm"\n[[family.channel]]\nname="no"\nunits="ppm"\n',
-        where="test",
-    )
+    suite = make_suite({"gas": {"co": {"units": "ppm", "valid_max": 500.0}, "co2": "ppm", "no": "ppm"}}, name="s")
     rng = np.random.default_rng(0)
     time = np.datetime64("2025-10-14T18:00:00", "ns") + T * np.timedelta64(1, "s")
     smoke = np.exp(-0.5 * ((T - 350) / 15) ** 2)

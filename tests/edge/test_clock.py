@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from datetime import timedelta
 from itertools import accumulate
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-sys.path.insert(0, str(Path(__file__).parent))
 from test_outbox import START, engine, message, out
 
 from pc2dae.edge.clock import StreamClock

@@ -22,11 +22,9 @@ from pc2dae.edge.gateway import Gateway
 from pc2dae.edge.messages import Clean, parse_sample, schema, stamp
 from pc2dae.edge.outbox import Outbox
 from pc2dae.errors import ModelError, Pc2daeError
-from pc2dae.suite import parse_suite
+from suites import make_suite
 
-SUITE = parse_suite(
-    'name="small"\n[[family]]\nname="gas"\n[[family.channel]]\nname="co"\nunits="ppb"\nnoise_sigma=8.0\n', where="test"
-)
+SUITE = make_suite({"gas": {"co": {"units": "ppb", "noise_sigma": 8.0}}}, name="small")
 START = datetime(2025, 10, 1, 12, tzinfo=UTC)
 
 

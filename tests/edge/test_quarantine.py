@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import base64
 import json
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
 from test_outbox import engine, message, out
 
 from pc2dae.edge.gateway import Gateway

@@ -8,12 +8,9 @@ import pytest
 from pc2dae.edge.runtime import WindowedDenoiser, matching
 from pc2dae.errors import ModelError
 from pc2dae.suite import parse_suite
+from suites import make_suite
 
-SUITE = parse_suite(
-    'name="s"\n[[family]]\nname="a"\n[[family.channel]]\nname="x"\nunits="ppb"\n[[family.channel]]\nname="y"\nunits="ppb"\n'
-    '[[family]]\nname="b"\n[[family.channel]]\nname="z"\nunits="ppm"\n',
-    where="test",
-)
+SUITE = make_suite({"a": {"x": "ppb", "y": "ppb"}, "b": {"z": "ppm"}}, name="s")
 FLIGHT = {"x": 0, "y": 0, "z": 0}
 NOWHERE = np.full((3, 40), np.nan)
 

@@ -28,13 +28,15 @@ from pc2dae.edge.stream import StreamingDenoiser
 from pc2dae.errors import ModelError
 from pc2dae.flags import MISSING, OUT_OF_RANGE, SATURATED, STALE
 from pc2dae.suite import parse_suite
+from suites import make_suite
 
-SUITE = parse_suite(
-    'name="small"\nmissing=[-9999]\n[[family]]\nname="gas"\n'
-    '[[family.channel]]\nname="co"\nunits="ppb"\nnoise_sigma=8.0\nvalid_max=5000.0\n'
-    '[[family.channel]]\nname="no"\nunits="ppb"\n'
-    '[[family]]\nname="co2"\n[[family.channel]]\nname="co2"\nunits="ppm"\nlower_bound=300.0\nnative_rate_hz=0.5\n',
-    where="test",
+SUITE = make_suite(
+    {
+        "gas": {"co": {"units": "ppb", "noise_sigma": 8.0, "valid_max": 5000.0}, "no": "ppb"},
+        "co2": {"co2": {"units": "ppm", "lower_bound": 300.0, "native_rate_hz": 0.5}},
+    },
+    name="small",
+    missing=[-9999],
 )
 START = datetime(2025, 10, 1, 12, tzinfo=UTC)
 shipped = cache(open_network)

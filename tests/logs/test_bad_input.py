@@ -6,13 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from bad_files import CATALOGUE, HEADER, ROWS, SUITE, Bad, table
 
 from pc2dae.cli import main
 from pc2dae.errors import Pc2daeError
 from pc2dae.pipeline import ingest
-
-sys.path.insert(0, str(Path(__file__).parent))
-from bad_files import CATALOGUE, HEADER, ROWS, SUITE, Bad, table
 
 
 @pytest.fixture

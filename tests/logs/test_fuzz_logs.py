@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from pathlib import Path
 
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 from fuzz_logs import BINARY, Fuzzer
 
 

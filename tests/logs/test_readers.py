@@ -1,19 +1,15 @@
 from __future__ import annotations
 
 import gzip
-import sys
 import zipfile
-from pathlib import Path
 
 import numpy as np
 import pytest
+from samples import COUNT, START, all_samples, streams, texts
 
 from pc2dae.errors import LogError
 from pc2dae.logs import declared, read_logs
 from pc2dae.logs.infer_suite import declared_suite, suite_for
-
-sys.path.insert(0, str(Path(__file__).parent))
-from samples import COUNT, START, all_samples, streams, texts
 
 ZONE = "UTC"
 

@@ -7,12 +7,9 @@ import pytest
 from pc2dae.errors import LogError
 from pc2dae.logs import csv, read_logs
 from pc2dae.logs.stamps import StampParser
-from pc2dae.suite import parse_suite
+from suites import make_suite
 
-SUITE = parse_suite(
-    'name = "x"\n[time]\nzone = "UTC"\n[[family]]\nname = "all"\n[[family.channel]]\nname = "a"\nunits = "ppb"\n',
-    where="test",
-)
+SUITE = make_suite({"all": {"a": "ppb"}}, name="x", time={"zone": "UTC"})
 
 
 def parse(*blocks: list[str], form: str | None = None) -> list[str]:

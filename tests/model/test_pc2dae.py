@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from pc2dae.model.pc2dae import LEAN, PC2DAE, WIDE, count_parameters
-from pc2dae.suite import load_suite, parse_suite
+from pc2dae.suite import load_suite
 from pc2dae.windows.scaling import Scaler
+from suites import make_suite
 
 torch.set_num_threads(1)
 TARGETS = load_suite("black-kite").only(["bc", "gas", "co2"])
@@ -56,11 +57,7 @@ def test_the_six_blocks_see_57_samples():
 
 
 def test_another_suite_builds_its_own_heads():
-    suite = parse_suite(
-        'name="k"\n[[family]]\nname="a"\n[[family.channel]]\nname="co"\nunits="ppm"\n'
-        '[[family]]\nname="b"\n[[family.channel]]\nname="x"\nunits="ppb"\n[[family.channel]]\nname="y"\nunits="ppb"\n',
-        where="test",
-    )
+    suite = make_suite({"a": {"co": "ppm"}, "b": {"x": "ppb", "y": "ppb"}}, name="k")
     network = lean(suite=suite)
     assert [head.projection.out_channels for head in network.heads] == [1, 2]
     assert network(torch.zeros(2, 3, 40), torch.ones(2, 3, 40), torch.zeros(2, 3, 40)).shape == (2, 3, 40)

@@ -6,24 +6,9 @@ import pytest
 import pc2dae
 from pc2dae.errors import SuiteError
 from pc2dae.flight.schema import new_flight
-from pc2dae.suite import parse_suite
+from suites import make_suite
 
-SUITE = parse_suite(
-    """
-name = "two"
-[[family]]
-name = "gas"
-[[family.channel]]
-name = "co"
-units = "ppb"
-[[family]]
-name = "pm"
-[[family.channel]]
-name = "pm25"
-units = "ug m-3"
-""",
-    where="test",
-)
+SUITE = make_suite({"gas": {"co": "ppb"}, "pm": {"pm25": "ug m-3"}}, name="two")
 
 
 @pytest.fixture

@@ -12,12 +12,14 @@ from pc2dae.errors import FlightError, ModelError
 from pc2dae.flags import MISSING
 from pc2dae.flight.schema import new_flight
 from pc2dae.suite import Suite, parse_suite
+from suites import make_suite
 
-SUITE = parse_suite(
-    'name="own"\n[[family]]\nname="gas"\n[[family.channel]]\nname="co"\nunits="ppb"\ndetection_limit=1000.0\n'
-    '[[family.channel]]\nname="no"\nunits="ppb"\n'
-    '[[family]]\nname="co2"\n[[family.channel]]\nname="co2"\nunits="ppm"\nlower_bound=300.0\n',
-    where="test",
+SUITE = make_suite(
+    {
+        "gas": {"co": {"units": "ppb", "detection_limit": 1000.0}, "no": "ppb"},
+        "co2": {"co2": {"units": "ppm", "lower_bound": 300.0}},
+    },
+    name="own",
 )
 
 

@@ -8,6 +8,7 @@ from pc2dae.plumes import survey
 from pc2dae.plumes.species import sensors, species_of
 from pc2dae.plumes.survey import channel_signals, encounter_intervals, species_signals, without_slope
 from pc2dae.suite import Suite, load_suite, parse_suite
+from suites import make_suite
 
 KITE = load_suite("black-kite").only(["bc", "gas", "co2"])
 T = np.arange(1500.0)
@@ -219,11 +220,7 @@ def test_no_ratio_to_what_did_not_rise() -> None:
 
 
 def test_sensors_of_one_species_are_averaged_in_one_unit() -> None:
-    suite = parse_suite(
-        'name="s"\n[[family]]\nname="bc"\n[[family.channel]]\nname="bc_1"\nunits="ng m-3"\n'
-        '[[family.channel]]\nname="bc_2"\nunits="ug m-3"\n[[family.channel]]\nname="bc_3"\nunits="mV"\n',
-        where="test",
-    )
+    suite = make_suite({"bc": {"bc_1": "ng m-3", "bc_2": "ug m-3", "bc_3": "mV"}}, name="s")
     rng = np.random.default_rng(0)
     values = {n: k * (300 + 20_000 * SMOKE + rng.normal(0, 50, len(T))) for n, k in
               (("bc_1", 1.0), ("bc_2", 1e-3), ("bc_3", 0.02))}  # fmt: skip

@@ -23,23 +23,11 @@ from pc2dae.flags import (
 )
 from pc2dae.flight.schema import new_flight
 from pc2dae.qc import screen
-from pc2dae.suite import Suite, load_suite, parse_suite
+from pc2dae.suite import Suite, load_suite
+from suites import make_suite
 
-KOLIBRI = parse_suite(
-    """
-    name = "kolibri"
-    missing = [-9999]
-    [[family]]
-    name = "gas"
-    [[family.channel]]
-    name = "co"
-    units = "ppm"
-    valid_max = 500.0
-    [[family.channel]]
-    name = "co2"
-    units = "ppm"
-    """,
-    where="test",
+KOLIBRI = make_suite(
+    {"gas": {"co": {"units": "ppm", "valid_max": 500.0}, "co2": "ppm"}}, name="kolibri", missing=[-9999]
 )
 
 

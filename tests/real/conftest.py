@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -11,9 +10,6 @@ from typing import Any
 
 import pytest
 import xarray as xr
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "web"))
-sys.path.insert(0, str(Path(__file__).parent))
 from ground import Ground, grounded
 from real_data import ABSENT, DATA, RECORDS, RealRecord
 from real_doors import denoised

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 import xarray as xr
-
-sys.path.insert(0, str(Path(__file__).parent))
 from real_checks import (
     bad_uncertainties,
     below_bound,

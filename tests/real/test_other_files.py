@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import gzip
 import shutil
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 import xarray as xr
-
-sys.path.insert(0, str(Path(__file__).parent))
 from real_checks import denoised_names, faults, is_one_line
 from real_data import ABSENT, DATA, RECORDS, ROWS, folders, other_files
 from real_doors import denoised, stream_mismatches

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
 import xarray as xr
+from hand_made import clean, measured, suite  # noqa: F401
 
 from pc2dae import report
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "view"))
-from hand_made import clean, measured, suite  # noqa: F401
 
 
 @pytest.fixture(scope="session")

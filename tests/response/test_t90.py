@@ -7,7 +7,7 @@ import pytest
 
 from pc2dae.flight.schema import new_flight
 from pc2dae.response.t90 import against_faster, low_pass, own_edges, response_times
-from pc2dae.suite import parse_suite
+from suites import make_suite
 
 
 def air(seed: int = 0, rows: int = 1500) -> np.ndarray:
@@ -50,24 +50,7 @@ def test_own_edges_bound_the_response() -> None:
 
 
 def test_a_flights_channels_take_the_fastest_witness_of_another_instrument() -> None:
-    suite = parse_suite(
-        """
-        name = "three"
-        [[family]]
-        name = "gas"
-        [[family.channel]]
-        name = "co2"
-        units = "ppm"
-        t90_s = 2.0
-        [[family.channel]]
-        name = "co"
-        units = "ppb"
-        [[family.channel]]
-        name = "nothing"
-        units = "ppb"
-        """,
-        where="test",
-    )
+    suite = make_suite({"gas": {"co2": {"units": "ppm", "t90_s": 2.0}, "co": "ppb", "nothing": "ppb"}}, name="three")
     rng = np.random.default_rng(4)
     values = {
         "co2": 420 + 50 * low_pass(air(5), t90_s=2.0) + rng.normal(0, 0.5, 1500),

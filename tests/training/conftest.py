@@ -5,14 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pc2dae.suite import parse_suite
 from pc2dae.windows.slicing import Record
+from suites import make_suite
 
-SUITE = parse_suite(
-    'name="small"\n[[family]]\nname="gas"\n[[family.channel]]\nname="co"\nunits="ppb"\n'
-    '[[family.channel]]\nname="no"\nunits="ppb"\n'
-    '[[family]]\nname="co2"\n[[family.channel]]\nname="co2"\nunits="ppm"\nlower_bound=300.0\n',
-    where="test",
+SUITE = make_suite(
+    {"gas": {"co": "ppb", "no": "ppb"}, "co2": {"co2": {"units": "ppm", "lower_bound": 300.0}}}, name="small"
 )
 
 

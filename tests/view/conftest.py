@@ -1,7 +1,3 @@
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parent))
 from hand_made import clean, measured, suite  # noqa: F401

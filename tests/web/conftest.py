@@ -21,8 +21,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
 from ground import Ground, grounded, plain_csv
 
 PATIENCE = 120_000  # ms; on a quiet machine everything answers within a few seconds

@@ -7,15 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ground import Ground
 from typer.testing import CliRunner
 
 from pc2dae.cli import app, main
 from pc2dae.filters import FILTERS
 from pc2dae.registry import SHIPPED
 from pc2dae.web.methods import METHODS
-
-sys.path.insert(0, str(Path(__file__).parent))
-from ground import Ground
 
 
 def test_every_method_has_words() -> None:

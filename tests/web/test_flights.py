@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from ground import Ground, plain_csv
 
 import pc2dae
-
-sys.path.insert(0, str(Path(__file__).parent))
-from ground import Ground, plain_csv
 
 PLUME = (1759320080000, 1759320100000)  # 12:01:20 to 12:01:40 of that day
 

@@ -12,8 +12,6 @@ from typing import Any
 
 import httpx
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
 from ground import LIMITS, Ground, plain_csv
 from test_upload_check import crowded, linked, zipped
 

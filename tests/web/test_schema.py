@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import hypothesis
 import schemathesis
 import schemathesis.specs.openapi.negative.mutations  # now: Python 3.11 fails to compile it deep inside hypothesis
+from ground import grounded, plain_csv
 from hypothesis import HealthCheck
 from schemathesis import GenerationMode
-
-sys.path.insert(0, str(Path(__file__).parent))
-from ground import grounded, plain_csv
 
 NOBODY = "AAAAAAAAAAAAAAAAAAAAAA"
 FEW = hypothesis.settings(

@@ -10,14 +10,10 @@ from hypothesis import strategies as st
 from pc2dae.errors import FlightError
 from pc2dae.flags import STALE
 from pc2dae.flight.schema import new_flight
-from pc2dae.suite import parse_suite
 from pc2dae.windows.slicing import WINDOW, Record, Segment, data_hash, random_crops, record_of, split, tiled_crops
+from suites import make_suite
 
-SUITE = parse_suite(
-    'name="s"\n[[family]]\nname="gas"\n[[family.channel]]\nname="co"\nunits="ppb"\n'
-    '[[family.channel]]\nname="no"\nunits="ppb"\n',
-    where="test",
-)
+SUITE = make_suite({"gas": {"co": "ppb", "no": "ppb"}}, name="s")
 
 
 def numbered(length, record):
