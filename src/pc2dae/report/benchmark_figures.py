@@ -11,7 +11,7 @@ from pc2dae.benchmark.compare import per_flight, with_common_seeds
 from pc2dae.benchmark.paper import NAMES
 from pc2dae.metrics import paired_difference
 from pc2dae.metrics.metric_info import METRICS
-from pc2dae.report.drawing import LOOKS, Drawing, new_figure, styled
+from pc2dae.report.drawing import BOXES, INK, LOOKS, Drawing, new_figure, styled
 
 _TRUTH, _RAW = "#d55e00", "#929da9"
 _INSET_S = 25.0  # on either side of the strongest plume
@@ -91,7 +91,8 @@ def lean_against_wide(table: pd.DataFrame) -> Drawing | None:
         return None
     figure = new_figure()
     for axes, (metric, values) in zip(figure.subplots(1, len(drawn), squeeze=False)[0], drawn, strict=True):
-        axes.boxplot(list(values.values()), tick_labels=[NAMES[method] for method in values], showfliers=False)
+        names = [NAMES[method] for method in values]
+        axes.boxplot(list(values.values()), tick_labels=names, showfliers=False, boxprops={"color": INK}, **BOXES)
         for x, (row, (colour, _)) in enumerate(zip(values.values(), LOOKS, strict=False), 1):
             axes.plot(np.linspace(x - 0.15, x + 0.15, len(row)), row, "o", color=colour, markersize=3)
         styled(axes, title=METRICS[metric].full)

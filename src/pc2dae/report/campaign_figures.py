@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from pc2dae.report.drawing import LOOKS, Drawing, new_figure, styled
+from pc2dae.report.drawing import BOXES, INK, LOOKS, Drawing, new_figure, styled
 
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 RATIOS = {"bc_co": "ΔBC/ΔCO", "nox_co": "ΔNOₓ/ΔCO", "co_co2": "ΔCO/ΔCO₂", "mce": "MCE"}
@@ -41,7 +41,8 @@ def distribution(flights: pd.DataFrame, metric: str, unit: str) -> Drawing | Non
         return None
     figure = new_figure()
     axes = figure.subplots()
-    boxes = axes.boxplot(list(known.values()), tick_labels=list(known), patch_artist=True, flierprops={"markersize": 3})
+    outliers = {"markersize": 3, "markeredgecolor": INK}
+    boxes = axes.boxplot(list(known.values()), tick_labels=list(known), patch_artist=True, flierprops=outliers, **BOXES)
     for box, (colour, _) in zip(boxes["boxes"], LOOKS * 3, strict=False):
         box.set(facecolor=colour, alpha=0.6)
     styled(axes, ylabel=unit)

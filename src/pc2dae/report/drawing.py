@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_INK, _GRID = "#010203", "#040506"  # replaced by the page's own colours
+INK, _GRID = "#010203", "#040506"  # replaced by the page's own colours
+BOXES: dict[str, Any] = {part: {"color": INK} for part in ("whiskerprops", "capprops", "medianprops")}  # of boxplots
 # Okabe and Ito's colours with a dash each: distinct for colour-blind readers, and in print.
 LOOKS = (
     ("#0072b2", "-"),
@@ -39,7 +40,7 @@ class Drawing:
         with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": self.id}):
             self.figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
         text = buffer.getvalue()
-        return text[text.index("<svg") :].replace(_INK, "currentColor").replace(_GRID, "var(--line)")
+        return text[text.index("<svg") :].replace(INK, "currentColor").replace(_GRID, "var(--line)")
 
 
 def new_figure(width: float = 7.6, height: float = 4.2) -> Figure:
@@ -52,17 +53,17 @@ def new_figure(width: float = 7.6, height: float = 4.2) -> Figure:
 def styled(axes: Axes, **labels: Any) -> Axes:
     """Axes in the page's colours; `labels` are passed to `Axes.set`."""
     axes.set(**labels)
-    axes.tick_params(colors=_INK, which="both", labelsize=9)
+    axes.tick_params(colors=INK, which="both", labelsize=9)
     axes.grid(color=_GRID, linewidth=0.8)
     axes.set_axisbelow(True)
     for spine in axes.spines.values():
         spine.set_color(_GRID)
     for text in (axes.xaxis.label, axes.yaxis.label, axes.title):
-        text.set_color(_INK)
+        text.set_color(INK)
         text.set_fontsize(10)
     legend = axes.get_legend()
     if legend is not None:
         legend.set_frame_on(False)
         for text in legend.get_texts():
-            text.set_color(_INK)
+            text.set_color(INK)
     return axes

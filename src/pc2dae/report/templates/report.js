@@ -9,11 +9,12 @@ signals.build(view);
 signals.set({ view, layers: [coarse ?? series, null], track });
 
 const LOG = (u, low, high) => uPlot.rangeLog(low, high, 10, false);
+const decades = (_u, values) => values.map((v) => (Math.abs(Math.log10(v) - Math.round(Math.log10(v))) < 1e-6 ? v : null));
 const powers = (_u, values) => values.map((v) => (v === null ? "" : `10${[...String(Math.round(Math.log10(v)))].map((c) => SUPERSCRIPT[c]).join("")}`));
 
 /** Power before and after; the dotted line is a quarter of the Nyquist frequency. */
 function spectrum(channel, { frequency, raw, estimate }) {
-  const plot = el("div", { class: "plot" }), axis = { stroke: () => colour("soft"), grid: { stroke: () => colour("line"), width: 1 }, ticks: { show: false }, gap: 4 };
+  const plot = el("div", { class: "plot" }), axis = { stroke: () => colour("soft"), grid: { stroke: () => colour("line"), width: 1, filter: decades }, ticks: { show: false }, gap: 4 };
   const line = (role, width) => ({ stroke: () => colour(role), width, points: { show: false } });
   const corner = (u) => {
     const x = u.valToPos(125 / view.step_ms, "x", true), { ctx, bbox } = u, px = devicePixelRatio;
