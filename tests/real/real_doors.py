@@ -122,7 +122,7 @@ def uploaded(path: Path, folder: Path, *, suite: Path | None, zone: str | None, 
     )
     assert refused is None, refused
     result = tasks.intake(
-        tell=lambda _share, _message: None,
+        progress=lambda _share, _message: None,
         folder=str(home),
         run="first",
         model=model,
