@@ -9,7 +9,7 @@ need = if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; \
   then apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(2) >/dev/null; \
   else echo "$(1)$(2); install with: sudo apt-get install$(2)"; exit 2; fi
 
-.PHONY: weights install system demo test check lint types layers audit docs clean
+.PHONY: weights install system demo test coverage check lint types layers audit docs clean
 
 install: $(BIN)/.installed
 
@@ -33,6 +33,10 @@ demo: install
 test: install system
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal
 
+# Share of lines that the quick tests run; tracing makes them two thirds slower, so the slow ones are left out.
+coverage: install system
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal -q -m "not slow" --ignore tests/real --cov pc2dae --cov-report term:skip-covered
+
 lint: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -55,7 +59,7 @@ weights: install
 docs: install
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
-check: lint types layers audit docs test
+check: lint types layers audit docs test coverage
 
 clean:
 	rm -rf $(VENV) demo site dist

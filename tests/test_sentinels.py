@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import doctest
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pc2dae import sentinels
 from pc2dae.sentinels import LISTED, describe, find_sentinels
 
 NAN = np.nan
@@ -106,7 +103,3 @@ def test_any_input(values: list[float]) -> None:
     assert found.shape == x.shape
     assert found[np.isfinite(x) & (np.abs(x) >= 1e20)].all()
     assert np.isin(x[found & (np.abs(x) < 1e20)], [*LISTED, *np.float32(LISTED).astype(float)]).all() or len(x) > 30
-
-
-def test_examples() -> None:
-    assert doctest.testmod(sentinels, extraglobs={"np": np}).failed == 0

@@ -43,7 +43,13 @@ class Noise:
 
 
 def noise_level(values: NDArray[np.floating], valid: Mask) -> Noise:
-    """The noise of each channel of `values`, (channel, time), from its samples marked `valid` (stale ones are not)."""
+    """The noise of each channel of `values`, (channel, time), from its samples marked `valid` (stale ones are not).
+
+    >>> rng = np.random.default_rng(0)
+    >>> found = noise_level(5 + 2 * rng.standard_normal((1, 2000)), np.ones((1, 2000), bool))
+    >>> found.sigma.round(1), found.lag1.round(1)
+    (array([2.]), array([0.]))
+    """
     rows = [
         _one(row[ok].astype(np.float64), np.flatnonzero(ok))
         for row, ok in zip(values, valid & np.isfinite(values), strict=True)
@@ -57,6 +63,9 @@ def sum_variance(sigma: float, lag1: float) -> float:
 
     A smoother that keeps means keeps the errors of long sums as well, however much it smooths. Differenced noise
     (ρ = −0.5) would cancel in full; a tenth of σ² is kept for what does not cancel.
+
+    >>> sum_variance(2.0, 0.0), sum_variance(2.0, -0.5)
+    (4.0, 0.4)
     """
     return float(sigma**2 * max(1.0 + 2.0 * lag1, 0.1))
 

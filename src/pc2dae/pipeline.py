@@ -147,13 +147,13 @@ def denoise(
     ready = prepare(flight)
     measured = suite_of(ready)
     noise = noise_level(*channel_arrays(ready, measured))
-    believed, unusable, left_raw = choose_families(ready, denoiser, noise=noise, keep=keep, exclude=exclude)
-    values, environment, valid = arrays_of(ready, believed)
-    estimate = denoiser.prepare(ready, believed)(values, environment, valid)
-    noise = noise.rows([measured.names.index(name) for name in believed.names])
+    kept, unusable, left_raw = choose_families(ready, denoiser, noise=noise, keep=keep, exclude=exclude)
+    values, environment, valid = arrays_of(ready, kept)
+    estimate = denoiser.prepare(ready, kept)(values, environment, valid)
+    noise = noise.rows([measured.names.index(name) for name in kept.names])
     blended = blend(estimate, values, valid, noise=noise.sigma[:, None], strength=strength)
-    clean = with_estimate(ready, believed, blended, noise, unusable=unusable)
-    empty = without_observation(ready, [*believed.names, *(channel.name for channel in unusable)])
+    clean = with_estimate(ready, kept, blended, noise, unusable=unusable)
+    empty = without_observation(ready, [*kept.names, *(channel.name for channel in unusable)])
     left_raw += [f"{name} (no usable sample: {why})" for name, why in empty.items()]
     clean.attrs |= {
         "pc2dae_model": denoiser.name,
@@ -161,7 +161,7 @@ def denoise(
         "pc2dae_strength": strength,
         "pc2dae_left_raw": "; ".join(left_raw) or "none",
     }
-    line = f"denoised {', '.join(f.name for f in believed.family)} with {denoiser.name}, strength {strength:g}"
+    line = f"denoised {', '.join(f.name for f in kept.family)} with {denoiser.name}, strength {strength:g}"
     return add_history(clean, line + (f"; left raw: {'; '.join(left_raw)}" if left_raw else ""), level="denoised")
 
 
@@ -181,19 +181,19 @@ def choose_families(
     suite.only([*keep, *exclude])  # an unknown family is an error
     verdicts = judge_families(flight, noise=noise, keep=keep, exclude=exclude)
     excluded = {v.family: v.reason for v in verdicts if not v.kept and (v.family in exclude or _is_decisive(v, suite))}
-    believed = [family.name for family in suite.family if family.name not in excluded]
-    if not believed:
+    kept = [family.name for family in suite.family if family.name not in excluded]
+    if not kept:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in excluded.items())
-        raise FlightError(f"no family of this flight can be believed ({reasons})", hint="run `pc2dae inspect`")
+        raise FlightError(f"no family of this flight is usable ({reasons})", hint="run `pc2dae inspect`")
     logged = {f.name for f in suite.family if any(np.isfinite(flight[c.name].values).any() for c in f.channel)}
     unmeasured = {v.family for v in verdicts if v.figures.get("observed") == 0} - set(exclude)
     unusable = [n for n in excluded if n in unmeasured & logged]
-    chosen = suite.only(believed)
+    chosen = suite.only(kept)
     trained: Suite | None = getattr(denoiser, "suite", None)
     if trained is not None:
         chosen = matching(chosen, trained, model=denoiser.name)
         known = {family.name for family in chosen.family}
-        excluded |= {name: f"'{denoiser.name}' was not trained for it" for name in believed if name not in known}
+        excluded |= {name: f"'{denoiser.name}' was not trained for it" for name in kept if name not in known}
     channels = {family.name: family.channel for family in suite.family}
     left_raw = [
         f"{', '.join(channel.name for channel in channels[name])} ({reason})"
@@ -212,7 +212,7 @@ def sentinel_lines(before: xr.Dataset, after: xr.Dataset) -> list[str]:
 def evaluate(
     clean: xr.Dataset, *, truth: xr.Dataset | None = None, model: str | Path | Denoiser | None = None
 ) -> pd.DataFrame:
-    """Scores of a denoised flight as a tidy table (method, channel, family, metric, value), yardsticks beside it.
+    """Scores of a denoised flight as a tidy table (method, channel, family, metric, value), with reference rows.
 
     With `truth`, errors as well; with the `model` that made it, `pair_agreement` and `leakage`: it runs again.
     """
@@ -275,7 +275,7 @@ def fit(
 
 
 def shared_suite(flights: Sequence[xr.Dataset]) -> Suite:
-    """The families that at least half of the flights believe, of the one suite they share."""
+    """The families kept in at least half of the flights, of the one suite they share."""
     from pc2dae.qc import judge_families
 
     if not flights:
@@ -288,7 +288,7 @@ def shared_suite(flights: Sequence[xr.Dataset]) -> Suite:
     votes = [v.family for f in flights for v in judge_families(f) if v.kept or not _is_decisive(v, suites[0])]
     kept = [family.name for family in suites[0].family if 2 * votes.count(family.name) >= len(flights)]
     if not kept:
-        raise ModelError("no family is believable in half of the flights", hint="run `pc2dae inspect` on them")
+        raise ModelError("no family is usable in half of the flights", hint="run `pc2dae inspect` on them")
     return suites[0].only(kept)
 
 

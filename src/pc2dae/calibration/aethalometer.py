@@ -61,7 +61,11 @@ def loading_factor(attenuation_1: ArrayLike, attenuation_2: ArrayLike, flow_1: A
 
 
 def unloaded(carbon: ArrayLike, attenuation: ArrayLike, k: float) -> Array:
-    """BC as a clean filter would have read it: BC / (1 − k·ATN); valid while k·ATN < 0.9."""
+    """BC as a clean filter would have read it: BC / (1 − k·ATN); valid while k·ATN < 0.9.
+
+    >>> unloaded([1000.0], [50.0], 0.005)
+    array([1333.33333333])
+    """
     share = k * np.asarray(attenuation, dtype=np.float64)
     return np.asarray(carbon, dtype=np.float64) / np.where(share < 0.9, 1.0 - share, np.nan)
 

@@ -58,7 +58,7 @@ def train(
         connected(workers=workers, scheduler=scheduler, memory=memory) as client,
     ):
 
-        def told(name: str, line: str) -> int:
+        def failed(name: str, line: str) -> int:
             progress.console.print(f"{name}: {line}", highlight=False)
             return 1
 
@@ -67,7 +67,7 @@ def train(
             if isinstance(ready, Path):
                 files[name] = ready
             else:
-                failures += told(name, ready)
+                failures += failed(name, ready)
         truths = {name: truth for name in files if (truth := cross.truth_of(sources[name])) is not None}
         terms = cross.Terms(out.resolve(), files, truths, cross.folds_of(list(files), folds), objective, steps)
         progress.reset(task, total=len(trials), description="training")
@@ -76,7 +76,7 @@ def train(
             if isinstance(scores, pd.DataFrame):
                 tables.append(scores)
             else:
-                failures += told(name, scores)
+                failures += failed(name, scores)
     if tables:
         found = pd.concat(tables, ignore_index=True).sort_values([*cross.KEYS, "family", "channel", "metric"])
         summed = cross.summarise(found)

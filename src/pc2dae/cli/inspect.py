@@ -1,4 +1,4 @@
-"""`pc2dae inspect`: what is in a flight, before anything is believed."""
+"""`pc2dae inspect`: contents and quality of a flight."""
 
 from __future__ import annotations
 

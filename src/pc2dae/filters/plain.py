@@ -27,6 +27,9 @@ def moving_average(values: Array, valid: Mask, *, window: int) -> Array:
     """The centred mean of the observations within `window` samples; the window is cut at the ends.
 
     y(t) = Σ w x / Σ w over |s − t| ≤ (window − 1)/2, w = 1 where observed; straight lines where a window holds none.
+
+    >>> moving_average(np.array([[0.0, 0.0, 3.0, 0.0, 0.0]]), np.ones((1, 5), bool), window=3)
+    array([[0., 1., 1., 1., 0.]])
     """
     x, ok = observed(values, valid)
     total = uniform_filter1d(x, window, axis=-1, mode="constant")

@@ -61,7 +61,7 @@ def bayes_shrink(values: Array, valid: Mask, *, strength: float = 1.0, spins: in
 def level_noise(values: Array, valid: Mask, *, levels: int) -> Array:
     """Noise variance of each channel's detail coefficients, (channel, level), slowest level first.
 
-    Noise of level σ and lag-1 correlation ρ has the spectrum σ²(1 + 2ρ cos ω); detail j hears π/2ʲ … π/2ʲ⁻¹:
+    Noise of level σ and lag-1 correlation ρ has the spectrum σ²(1 + 2ρ cos ω); detail j contains π/2ʲ … π/2ʲ⁻¹:
     σⱼ² = σ²(1 + 2ρ·[sin(π/2ʲ⁻¹) − sin(π/2ʲ)]·2ʲ/π).
     """
     noise = noise_level(values, valid)

@@ -37,9 +37,9 @@ def negatives(output: Floats, valid: Mask) -> Array:
 
     No value before the first observation or after the last is no fault: there is nothing to estimate it from.
     """
-    begun, lasting = (np.logical_or.accumulate(valid[:, ::way], axis=1)[:, ::way] for way in (1, -1))
+    seen_before, seen_after = (np.logical_or.accumulate(valid[:, ::way], axis=1)[:, ::way] for way in (1, -1))
     finite = np.isfinite(output)
-    asked = finite | (begun & lasting)
+    asked = finite | (seen_before & seen_after)
     bad = asked & ~(finite & (np.asarray(output) >= 0))
     return np.where(valid.any(axis=1), 100.0 * bad.sum(axis=1) / np.maximum(asked.sum(axis=1), 1), np.nan)
 

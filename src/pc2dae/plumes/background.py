@@ -16,7 +16,11 @@ _ROUNDS = 5  # by then no sample changes sides
 
 
 def threshold(values: Floats, sigma: Floats) -> Array:
-    """How far above background a plume starts, for each channel: max(3 σ, 5 % of the channel's range)."""
+    """How far above background a plume starts, for each channel: max(3 σ, 5 % of the channel's range).
+
+    >>> threshold(np.array([[0.0, 10.0, 100.0]]), np.array([1.0]))
+    array([5.])
+    """
     spread = np.nan_to_num(np.nanmax(_seen(values), axis=-1) - np.nanmin(_seen(values), axis=-1))
     return np.asarray(np.maximum(3.0 * np.nan_to_num(sigma), 0.05 * spread))
 
@@ -27,6 +31,11 @@ def background(values: Floats, sigma: Floats, *, window: int = _WINDOW) -> Array
     A first guess from low quantiles tells plumes from air; the mean of the air replaces it until both agree. A mean,
     not a quantile: noise does not bias it. Air is what lies within 3 σ of the level, above or below: puffs too faint
     to count as encounters do not lift it, nor do ozone's dips lower it. `sigma` is the noise of the raw record.
+
+    >>> air = np.full((1, 900), 400.0)
+    >>> air[0, 300:320] += 50.0
+    >>> float(background(air, np.array([1.0]))[0, 310])
+    400.0
     """
     rows = zip(np.asarray(values, np.float64), np.asarray(sigma, np.float64), strict=True)
     return np.stack([_background(x[None], s[None], window)[0] for x, s in rows])  # one by one: a day at 10 Hz is large

@@ -29,7 +29,11 @@ class Encounter:
 
 
 def extents(excess: Floats, threshold: float, *, shortest: int = SHORTEST) -> list[tuple[int, int]]:
-    """[start, stop) of every stretch that exceeds `threshold` for at least `shortest` samples, out to a third of it."""
+    """[start, stop) of every stretch that exceeds `threshold` for at least `shortest` samples, out to a third of it.
+
+    >>> extents(np.array([0.0, 1.0, 5.0, 6.0, 5.0, 2.0, 0.0]), 3.0)
+    [(2, 6)]
+    """
     return [(int(start), int(stop)) for start, stop in _held(excess > threshold, excess > threshold * _FOOT, shortest)]
 
 

@@ -39,6 +39,10 @@ def integrate(
     steep: Σ (m²/12 + j²)Δ² over the steps Δ across m missing samples, whose values may lie anywhere between the ends,
     each sample's time known to j of a step. And (Σ s)² over each gap, s the stated uncertainty of samples that were not
     observed (`unseen_sigma`, 0 elsewhere): what is wrong in a gap is wrong as a whole.
+
+    >>> plume = np.r_[np.zeros(20), np.full(5, 10.0), np.zeros(20)]
+    >>> integrate(plume, (20, 25), plume == 0, noise_sum_variance=1.0).value
+    50.0
     """
     start, stop = interval
     size = stop - start
@@ -51,7 +55,11 @@ def integrate(
 
 
 def estimate_sum_variance(sigma: float, correlation_s: float, *, rate_hz: float = 1.0) -> float:
-    """v = σ²·τ·rate, for an estimate of standard uncertainty σ whose errors stay correlated over τ [s] in all."""
+    """v = σ²·τ·rate, for an estimate of standard uncertainty σ whose errors stay correlated over τ [s] in all.
+
+    >>> estimate_sum_variance(2.0, 5.0)
+    20.0
+    """
     return float(sigma**2 * max(correlation_s * rate_hz, 1.0))
 
 

@@ -27,6 +27,9 @@ def integral_ratio(numerator: Excess, denominator: Excess) -> Ratio:
     """R = A/B from integrated excesses; σ² = (σ_A² + R²σ_B²)/B², their errors independent.
 
     First order: good while B is more than about four of its own sigmas.
+
+    >>> integral_ratio(Excess(10.0, 1.0), Excess(100.0, 5.0)).value
+    0.1
     """
     if denominator.value == 0:
         return Ratio(np.nan, np.nan)
@@ -38,6 +41,10 @@ def orthogonal_slope(x: Floats, y: Floats, *, sigma_x: float, sigma_y: float) ->
     """The slope of y against x when both have errors (Deming), δ = σ_y²/σ_x².
 
     b = [S_yy − δS_xx + √((S_yy − δS_xx)² + 4δS_xy²)] / 2S_xy; NaN where x and y do not vary together.
+
+    >>> x = np.arange(5.0)
+    >>> orthogonal_slope(x, 2 * x, sigma_x=1.0, sigma_y=1.0)
+    2.0
     """
     some = np.isfinite(x) & np.isfinite(y)
     if np.count_nonzero(some) < 3 or sigma_x <= 0:
@@ -54,7 +61,11 @@ def orthogonal_slope(x: Floats, y: Floats, *, sigma_x: float, sigma_y: float) ->
 
 
 def correlation(x: Floats, y: Floats) -> float:
-    """r = S_xy/√(S_xx·S_yy) of the samples that both have; 0 where one of them does not vary."""
+    """r = S_xy/√(S_xx·S_yy) of the samples that both have; 0 where one of them does not vary.
+
+    >>> correlation(np.arange(5.0), -np.arange(5.0))
+    -1.0
+    """
     some = np.isfinite(x) & np.isfinite(y)
     if not some.any():
         return 0.0
@@ -93,7 +104,11 @@ def block_bootstrap(
 
 
 def combustion_efficiency(co: Excess, co2: Excess) -> Ratio:
-    """Modified combustion efficiency ΔCO₂/(ΔCO₂ + ΔCO), both as mole fractions in the same unit."""
+    """Modified combustion efficiency ΔCO₂/(ΔCO₂ + ΔCO), both as mole fractions in the same unit.
+
+    >>> combustion_efficiency(Excess(10.0, 1.0), Excess(90.0, 5.0)).value
+    0.9
+    """
     total = co.value + co2.value
     if total == 0:
         return Ratio(np.nan, np.nan)

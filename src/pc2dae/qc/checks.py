@@ -29,12 +29,20 @@ _FINE = 100.0  # noise in resolutions: in fine numbers like these no rest is cha
 
 
 def missing(values: Floats, sentinels: Sequence[float] = ()) -> Bits:
-    """Not a number, or a sentinel that the logger writes for none."""
+    """Not a number, or a sentinel that the logger writes for none.
+
+    >>> missing(np.array([1.0, np.nan, -9999.0]), [-9999.0])
+    array([0, 1, 1], dtype=int32)
+    """
     return marked(~np.isfinite(values) | np.isin(values, np.asarray(sentinels, dtype=np.float64)), MISSING)
 
 
 def out_of_range(values: Floats, *, valid_min: float | None = None, valid_max: float | None = None) -> Bits:
-    """Values the sensor cannot give: below `valid_min` or above `valid_max`, where the suite has them."""
+    """Values the sensor cannot give: below `valid_min` or above `valid_max`, where the suite has them.
+
+    >>> out_of_range(np.array([-1.0, 5.0, 11.0]), valid_min=0.0, valid_max=10.0)
+    array([4, 0, 4], dtype=int32)
+    """
     bad = np.zeros(len(values), dtype=bool)
     if valid_min is not None:
         bad |= values < valid_min
@@ -49,7 +57,11 @@ def saturated(values: Floats, *, valid_max: float | None = None) -> Bits:
 
 
 def below_detection(values: Floats, *, detection_limit: float | None = None) -> Bits:
-    """True but small: less than the sensor can distinguish from zero."""
+    """True but small: less than the sensor can distinguish from zero.
+
+    >>> below_detection(np.array([0.1, 2.0]), detection_limit=0.5)
+    array([64,  0], dtype=int32)
+    """
     return marked(
         values < detection_limit if detection_limit is not None else np.zeros(len(values), bool), BELOW_DETECTION
     )

@@ -31,7 +31,7 @@ _SLOW_S = 20.0  # beyond this the shorter background would take part of the resp
 _DELAYS_S = np.arange(-8.0, 8.1, 1.0)  # a clock that could not be aligned is wrong by a few seconds
 _FINE_S = np.arange(-1.5, 1.6, 0.5)
 _BLOCK_S = 90.0  # what is drawn again and again for the uncertainty
-_SEEN = 0.15  # correlation with the reference from which a channel's t90 is believed
+_SEEN = 0.15  # correlation with the reference from which a t90 is accepted
 _DRAWS = 200
 
 

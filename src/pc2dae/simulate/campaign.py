@@ -65,7 +65,7 @@ def write_flight_files(flight: SimulatedFlight, folder: str | PathLike[str]) -> 
     for stream in flight.streams:
         write, file = WRITERS[stream.instrument]
         for old in target.glob(file.format(unit=stream.unit, stamp="*")):
-            old.unlink()  # of an earlier campaign in the same folder, begun at another hour
+            old.unlink()  # of an earlier campaign in the same folder, started at another hour
         write(target / file.format(unit=stream.unit, stamp=stamp), stream)
     write_truth(flight.truth, Path(folder) / f"{flight.plan.name}.truth.nc")
     return target

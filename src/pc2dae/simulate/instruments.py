@@ -19,7 +19,7 @@ from pc2dae.simulate.record import InstrumentRecord
 
 SCD30_T90_S = 20.0 * np.log(10.0)  # time constant 20 s (data sheet)
 PMS_WARM_UP_S = 8
-PMS_LIMIT = 1000.0  # ug m-3; more is not told apart
+PMS_LIMIT = 1000.0  # ug m-3; the sensor saturates there
 
 
 def fly_scd30(plan: FlightPlan, air: Air, smoke: Smoke) -> InstrumentRecord:

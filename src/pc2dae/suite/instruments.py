@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 @dataclass(frozen=True)
 class InstrumentRules:
-    """When an instrument's reading is not to be believed; a rule whose column is None does not apply."""
+    """When an instrument's reading is unreliable; a rule whose column is None does not apply."""
 
     status: str | None = None  # column of a status word, with these bits:
     starting_bit: int = 0

@@ -146,7 +146,7 @@ def _keep(
 
 
 def _restore(path: Path, network: nn.Module, optimiser: torch.optim.Optimizer, best: dict[str, Tensor]) -> list[Look]:
-    """Put a kept run back; one that cannot be read is begun anew."""
+    """Put a kept run back; one that cannot be read is started again."""
     try:
         with safe_open(path, framework="pt") as file:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)

@@ -24,7 +24,7 @@ class SmallBody:
         if scope["type"] != "http" or (scope["method"], scope["path"]) == _UPLOAD or scope["method"] in ("GET", "HEAD"):
             await self.app(scope, receive, send)
             return
-        body, more, begun = bytearray(), True, time.monotonic()
+        body, more, started = bytearray(), True, time.monotonic()
         while more:
             try:
                 message = await asyncio.wait_for(receive(), self.limits.quiet_s)
@@ -38,7 +38,7 @@ class SmallBody:
             if len(body) > self.limits.json_bytes:
                 await self._no(413, f"more than {self.limits.json_bytes:,} bytes")(scope, receive, send)
                 return
-            if time.monotonic() - begun > 2 * self.limits.quiet_s:
+            if time.monotonic() - started > 2 * self.limits.quiet_s:
                 await self._no(408, "the request body arrived too slowly")(scope, receive, send)
                 return
         given = False

@@ -90,8 +90,8 @@ async def look_at_flight(station: At, flight: Of) -> dict[str, Any]:
     blank: dict[str, Any] = {"channels": [], "verdicts": [], "motion": {}, "environment": {}, "gaps": [],
                              "rate_hz": None,
                              "has_track": False, "has_truth": False}  # fmt: skip
-    told = station.store.facts(flight.id, name="intake")
-    return {**blank, **facts, **flight.model_dump(), "lead": lead, "intake": told, "runs": runs}
+    stored = station.store.facts(flight.id, name="intake")
+    return {**blank, **facts, **flight.model_dump(), "lead": lead, "intake": stored, "runs": runs}
 
 
 @routes.delete("/{flight}", status_code=204)
@@ -165,10 +165,10 @@ async def scores(station: At, flight: Of) -> list[Score]:
     rows: list[Score] = []
     references: list[Score] = []
     for run in station.store.runs_of(flight.id):
-        told = station.store.facts(flight.id, run.id, name="scores") or []
+        stored = station.store.facts(flight.id, run.id, name="scores") or []
         mine = (station.store.facts(flight.id, run.id) or {}).get("model")
-        rows += [Score(run=run.id, strength=run.strength, **row) for row in told if row["method"] == mine]
-        references = references or [Score(run=None, strength=None, **row) for row in told if row["method"] != mine]
+        rows += [Score(run=run.id, strength=run.strength, **row) for row in stored if row["method"] == mine]
+        references = references or [Score(run=None, strength=None, **row) for row in stored if row["method"] != mine]
     return rows + references
 
 

@@ -50,10 +50,12 @@ async def end_child(child: asyncio.subprocess.Process) -> None:
 
 
 class Jobs:
-    """All jobs; `begun` is called when one starts, `finish` when one ends, to store its result."""
+    """All jobs; `on_start` is called when one starts, `finish` when one ends, to store its result."""
 
-    def __init__(self, limits: Limits, begun: Callable[[ServerJob], None], finish: Finish, *, workers: int = 1) -> None:
-        self.limits, self.begun, self.finish, self.count = limits, begun, finish, workers
+    def __init__(
+        self, limits: Limits, on_start: Callable[[ServerJob], None], finish: Finish, *, workers: int = 1
+    ) -> None:
+        self.limits, self.on_start, self.finish, self.count = limits, on_start, finish, workers
         self.jobs: OrderedDict[str, ServerJob] = OrderedDict()
         self.specs: dict[str, Spec] = {}  # of jobs that wait
         self.under_way: dict[str, asyncio.Task[None]] = {}
@@ -122,9 +124,9 @@ class Jobs:
         """The job now, and again whenever something about it changes, until it is over."""
         while not self.is_closed:
             event = self.changed.setdefault(job.id, asyncio.Event())
-            told = self.shown(job)
-            yield told
-            if told.state not in ("queued", "working"):  # the state sent: the job may have ended since
+            message = self.shown(job)
+            yield message
+            if message.state not in ("queued", "working"):  # the state sent: the job may have ended since
                 return
             with suppress(TimeoutError):  # the place in the queue changes without an event
                 await asyncio.wait_for(event.wait(), 2.0)
@@ -146,25 +148,25 @@ class Jobs:
 
     async def _do(self, job: ServerJob, spec: Spec) -> None:
         job.state = "working"
-        self.begun(job)
+        self.on_start(job)
         self._note(job)
         child = await self._child()
         limits = {key: getattr(self.limits, key) for key in ("cpu_s", "memory_bytes", "file_bytes")}
         try:
             async with asyncio.timeout(self.limits.wall_s):
-                told = await self._hear(job, child, spec | {"kind": job.kind, "limits": limits})
+                message = await self._messages_of(job, child, spec | {"kind": job.kind, "limits": limits})
         except TimeoutError:
-            told = {"error": f"timed out after {self.limits.wall_s:g} s", "hint": "upload a shorter record"}
+            message = {"error": f"timed out after {self.limits.wall_s:g} s", "hint": "upload a shorter record"}
         finally:
             await end_child(child)
             self._prepare_spare()
-        if "done" in told:
+        if "done" in message:
             job.fraction = 1.0
-            await self._end(job, "done", result=told["done"])
+            await self._end(job, "done", result=message["done"])
         else:
-            await self._end(job, "failed", error=str(told["error"])[:500], hint=told.get("hint"))
+            await self._end(job, "failed", error=str(message["error"])[:500], hint=message.get("hint"))
 
-    async def _hear(self, job: ServerJob, child: asyncio.subprocess.Process, spec: Spec) -> dict[str, Any]:
+    async def _messages_of(self, job: ServerJob, child: asyncio.subprocess.Process, spec: Spec) -> dict[str, Any]:
         """Send a worker its job and read its messages until it ends."""
         assert child.stdin is not None  # nosec B101  # for the type checker
         assert child.stdout is not None  # nosec B101  # for the type checker
@@ -174,14 +176,14 @@ class Jobs:
         while True:
             try:
                 line = await child.stdout.readline()
-                told = json.loads(line) if line else None
+                message = json.loads(line) if line else None
             except ValueError:
                 return {"error": "worker sent invalid JSON", "hint": None}
-            if told is None:
+            if message is None:
                 return {"error": _last_words(await child.wait(), self.limits), "hint": "is the file whole?"}
-            if "done" in told or "error" in told:
-                return dict(told)
-            job.fraction, job.message = float(told["fraction"]), str(told["message"])[:200]
+            if "done" in message or "error" in message:
+                return dict(message)
+            job.fraction, job.message = float(message["fraction"]), str(message["message"])[:200]
             self._note(job)
 
     async def _end(self, job: ServerJob, state: Any, *, result: Any = None, error: str | None = None,

@@ -233,11 +233,11 @@ class Station:
             return
         flight.state, flight.suite = "ready", flight.suite or facts["suite"]
         flight.start, flight.end, flight.span_s = facts["start"], facts["end"], facts["span_s"]
-        told = result or {}
-        run = Run(id=str(job.run), flight=flight.id, method=told.get("method", MODEL), state="ready",
-                  strength=told.get("strength", 1.0), created=now_ms(), seconds=told.get("seconds"))  # fmt: skip
-        if "run_error" in told:
-            run.state, run.error, run.hint = "failed", told["run_error"], told["run_hint"]
+        outcome = result or {}
+        run = Run(id=str(job.run), flight=flight.id, method=outcome.get("method", MODEL), state="ready",
+                  strength=outcome.get("strength", 1.0), created=now_ms(), seconds=outcome.get("seconds"))  # fmt: skip
+        if "run_error" in outcome:
+            run.state, run.error, run.hint = "failed", outcome["run_error"], outcome["run_hint"]
         else:
             flight.default_run = run.id
         self.store.save(run)

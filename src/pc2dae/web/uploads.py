@@ -77,7 +77,7 @@ async def receive_upload(request: Request, folder: Path, limits: Limits) -> Uplo
 
 async def timed(request: Request, limits: Limits) -> AsyncIterator[bytes]:
     """A body's pieces; one that is silent too long or too slow on the whole is refused."""
-    begun, received = time.monotonic(), 0
+    started, received = time.monotonic(), 0
     pieces = request.stream()
     while True:
         try:
@@ -89,7 +89,7 @@ async def timed(request: Request, limits: Limits) -> AsyncIterator[bytes]:
         except ClientDisconnect:
             raise Refused(400, "the client disconnected") from None
         received += len(chunk)
-        taken = time.monotonic() - begun - limits.quiet_s
+        taken = time.monotonic() - started - limits.quiet_s
         if taken > 0 and received < limits.least_bytes_s * taken:
             raise Refused(408, f"{received:,} bytes in {taken + limits.quiet_s:.0f} s is too slow")
         yield chunk
