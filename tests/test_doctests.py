@@ -20,7 +20,8 @@ MODULES = sorted(
 @pytest.mark.parametrize("name", MODULES)
 def test_examples(name: str) -> None:
     result = doctest.testmod(import_module(name.removesuffix(".__init__")))
-    assert result.attempted and not result.failed
+    assert result.attempted
+    assert not result.failed
 
 
 def test_examples_of_the_suite_builder() -> None:
