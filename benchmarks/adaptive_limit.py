@@ -22,7 +22,7 @@ import torch
 from adaptive_dev import cases
 from torch import Tensor, nn
 
-from pc2dae.model.adaptive import Adaptive, Step
+from pc2dae.model.adaptive import Adaptive, ResidualStep
 from pc2dae.noise import noise_level
 from pc2dae.training.adaptive import pretrained
 from pc2dae.training.fit import Look, TrainingSettings, fit
@@ -80,7 +80,7 @@ class Limit(nn.Module):
 
 
 def _stage(width: int) -> nn.Sequential:
-    return nn.Sequential(Step(width, 1, ahead=True), Step(width, 2, ahead=True))
+    return nn.Sequential(ResidualStep(width, 1, ahead=True), ResidualStep(width, 2, ahead=True))
 
 
 @torch.no_grad()

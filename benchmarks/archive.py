@@ -28,9 +28,9 @@ from statistics import median
 import psutil
 
 from pc2dae.archive.cluster import connected
-from pc2dae.archive.layout import DONE, Archive, Record
+from pc2dae.archive.layout import DONE, Archive, FlightRecord
 from pc2dae.archive.run import denoise_all
-from pc2dae.archive.sources import Source, find_sources, open_source
+from pc2dae.archive.sources import FlightSource, find_sources, open_source
 from pc2dae.archive.task import Order, denoise_one, order_of
 from pc2dae.pipeline import denoise
 from pc2dae.registry import load_model
@@ -73,7 +73,7 @@ def so_far() -> Spent:
     return Spent(time.time() - own.create_time(), sum(sum(one.cpu_times()[:2]) for one in processes))
 
 
-def station(way: str, first: Source, order: Order, folder: Path, pipe: Connection) -> None:
+def station(way: str, first: FlightSource, order: Order, folder: Path, pipe: Connection) -> None:
     """A process of its own for each way: get ready with a first flight, then do what comes until nothing does."""
     with connected(workers=WORKERS[way]) if way in WORKERS else nullcontext() as client:
         model, archive = load_model(order.model), fresh(folder, "first")
@@ -101,13 +101,13 @@ def fresh(folder: Path, name: str) -> Archive:
     return archive
 
 
-def check(records: list[Record]) -> None:
+def check(records: list[FlightRecord]) -> None:
     """A flight that failed was quick, and says nothing."""
     if failures := [record["error"] for record in records if record["status"] != DONE]:
         raise SystemExit(f"{len(failures)} flights failed: {failures[0]}")
 
 
-def measure(sources: list[Source], order: Order, turn: int) -> dict[str, Turns]:
+def measure(sources: list[FlightSource], order: Order, turn: int) -> dict[str, Turns]:
     """All ways over all flights, so many at a turn."""
     context, ways = get_context("spawn"), {}
     with tempfile.TemporaryDirectory() as folder:

@@ -8,7 +8,7 @@ import matplotlib.pyplot as plt
 
 import pc2dae
 from pc2dae.simulate import plan_campaign, write_campaign
-from pc2dae.training.fit import Settings
+from pc2dae.training.fit import TrainingSettings
 
 OUT = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
 STEPS = int(sys.argv[2]) if len(sys.argv) > 2 else 100  # the shipped model has 900
@@ -18,7 +18,7 @@ with tempfile.TemporaryDirectory() as folder:
     known, unseen = (pc2dae.open_flight(path) for path in logs)
 
 looks = []  # training and held-out loss, every ten steps
-model = pc2dae.fit([known], variant="lean", settings=Settings(steps=STEPS, every=10), report=looks.append)
+model = pc2dae.fit([known], variant="lean", settings=TrainingSettings(steps=STEPS, every=10), report=looks.append)
 clean = pc2dae.denoise(unseen, model=model)
 print(clean.attrs["history"].splitlines()[-1])
 

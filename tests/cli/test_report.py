@@ -19,7 +19,7 @@ def test_report_of_a_flight_and_the_next_step(tmp_path: Path) -> None:
     write_flight(new_flight(time, {"co": noise}, parse_suite(SUITE, where="test")), tmp_path / "f.nc")
     done = CliRunner().invoke(app, ["report", str(tmp_path / "f.nc"), "-o", str(tmp_path / "r.html"), "--pdf"])
     assert done.exit_code == 0, done.output
-    assert (tmp_path / "r.html").stat().st_size > 4e6
+    assert (tmp_path / "r.html").stat().st_size > 1e5
     assert (tmp_path / "r.pdf").exists()
     assert "next: pc2dae denoise" in done.stdout
 

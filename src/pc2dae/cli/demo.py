@@ -24,8 +24,8 @@ _RIVALS = (
 _YARDSTICKS = ("raw", "clip", "constant", "truth")
 _COLUMNS = {  # as wide as a terminal of 80 columns has room for
     "mae_improvement": "MAE\nred. %",
-    "snr_improvement": "SNR\ngain dB",
-    "peak_bias": "peak\nbias %",
+    "snr_improvement": "SNR\ndB",
+    "peak_bias": "peak\n%",
     "excess_error": "excess\n%",
     "background_bias": "air\nσ",
     "coverage_90": "in\n90 %",
@@ -36,7 +36,7 @@ _COLUMNS = {  # as wide as a terminal of 80 columns has room for
 _LEGEND = (
     "MAE reduction, SNR gain: higher is better. Peak bias, excess and background (air) error: 0 is best.",
     "in 90 %: truth within the 90 % interval. neg.: negative values.",
-    "smooth, HF: blind scores, best for a constant; values above the truth's mean signal was lost.",
+    "smooth, HF: blind scores, best for a constant; above the truth's value, signal was lost.",
 )
 
 
