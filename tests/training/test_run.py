@@ -71,7 +71,7 @@ def test_a_folder_of_something_else_is_left_alone(records, suite, tmp_path):
 
 
 CHILD = """
-import sys; sys.path.insert(0, {tests!r})
+import sys; sys.path[:0] = [{tests!r}, {tests!r} + "/.."]
 from pathlib import Path
 from conftest import SUITE, small_record
 from pc2dae.training.fit import TrainingSettings

@@ -21,7 +21,7 @@ class FlightNumbers:
 
 
 class Receipts:
-    """FlightNumbers numbers received, of the last `flights` flights (default: all), starting after those in `last`."""
+    """Sequence numbers received, of the last `flights` flights (default: all), starting after those in `last`."""
 
     def __init__(self, last: dict[str, int] | None = None, *, flights: int | None = None) -> None:
         self.flights = flights

@@ -28,7 +28,7 @@ class Words:
 
 # The order is the order of the tables.
 METRICS: dict[str, Words] = {
-    "mae_improvement": Words("MAE reduction", "%", "MAE red.", 1, "high"),
+    "mae_improvement": Words("MAE reduction", "%", "MAE reduction", 1, "high"),
     "snr_improvement": Words("SNR gain", "dB", "SNR gain", 2, "high"),
     "smoothness": Words("smoothness", "%", "smooth", 1, "high"),
     "hf_reduction": Words("HF reduction", "%", "HF", 1, "high"),

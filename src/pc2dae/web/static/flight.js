@@ -100,6 +100,7 @@ function showFailed(detail) {
 }
 
 async function showReady(detail, turn) {
+  for (const id of ["tiles", "panels", "plume-tables", "quality-tables"]) fill($(id), []); // of the flight shown before
   show($("ready"), true);
   const run = detail.runs.find((r) => r.id === detail.default_run) ?? null;
   state = { detail, run, other: null };

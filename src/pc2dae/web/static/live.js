@@ -88,10 +88,14 @@ function takeState(now) {
 const namesOf = (channels) => channels.map((c) => c.name).join();
 const isReplaying = () => Boolean(live?.replay) && !["done", "failed", "stopped"].includes(live.replay.state);
 
+/** Panels of the channels; those that are there already stay, so that a threshold being typed is not lost. */
 function build(channels) {
-  for (const strip of strips.values()) strip.forget();
-  strips = new Map(channels.map((channel) => [channel.name, new Strip(channel, alarms)]));
-  fill($("live-panels"), [...strips.values()].map((strip) => strip.card));
+  const same = (strip, channel) => strip && JSON.stringify(strip.channel) === JSON.stringify(channel);
+  const next = new Map(channels.map((c) => [c.name, same(strips.get(c.name), c) ? strips.get(c.name) : new Strip(c, alarms)]));
+  for (const [name, strip] of strips) if (next.get(name) !== strip) { strip.forget(); strip.card.remove(); }
+  strips = next;
+  const parent = $("live-panels"), cards = [...strips.values()].map((strip) => strip.card);
+  if (parent.children.length !== cards.length || cards.some((card, i) => card !== parent.children[i])) fill(parent, cards);
   show($("live-window").closest(".row"), true);
   show($("counters"), true);
 }
