@@ -114,7 +114,7 @@ def test_the_oracle_is_at_least_as_good_as_the_fixed_width_in_every_channel() ->
 
 
 def test_what_has_no_width_cannot_be_tuned() -> None:
-    with pytest.raises(ModelError, match="'constant' has no width"):
+    with pytest.raises(ModelError, match="'constant' has no tuning parameter"):
         oracle("constant", np.zeros((1, 1)))
 
 

@@ -189,7 +189,7 @@ def test_a_channel_without_a_usable_sample_has_no_encounter() -> None:
     assert found.ratios.empty
     assert len(found.intervals) == 3  # of CO₂, in place of CO
     assert np.isfinite(found.encounters.snr).all()
-    with pytest.raises(FlightError, match="no channel of the flight holds a usable observation"):
+    with pytest.raises(FlightError, match="no channel of the flight has a usable observation"):
         survey(small(impossible, np.full(len(T), np.nan), qc_co=OUT_OF_RANGE))
 
 

@@ -1,4 +1,4 @@
-"""Corrections from sensor physics: factory sheets, filter loading, zero."""
+"""Corrections based on sensor physics: factory calibration, filter loading, zero offset."""
 
 from pc2dae.calibration.compensate import compensate, without_sheet
 from pc2dae.calibration.electrochemical import (

@@ -1,8 +1,8 @@
-"""Filter photometers: attenuation to black carbon, loading from two spots, brown carbon.
+"""Filter photometers: black carbon from attenuation, and dual-spot loading compensation.
 
-Light through a filter falls as smoke gathers on it: ATN = −100·ln(I/I0). On a loaded filter each particle counts for
-less; two spots that darken at different rates show how much (Drinovec et al. 2015, doi:10.5194/amt-8-1965-2015).
-Averaging until the filter has darkened enough (ONA) is a denoiser: see `filters.ona`.
+Attenuation increases as particles accumulate on the filter: ATN = −100·ln(I/I0). The sensitivity decreases with filter
+loading, which is quantified with two spots at different flow rates (Drinovec et al. 2015,
+doi:10.5194/amt-8-1965-2015). Averaging over attenuation increments (ONA) is a denoiser: see `filters.ona`.
 """
 
 from __future__ import annotations
@@ -21,14 +21,18 @@ from pc2dae.flight.schema import add_history, check_flight
 MASS_ATTENUATION = {375.0: 24.069, 470.0: 19.070, 528.0: 17.028, 625.0: 14.091, 880.0: 10.120}
 _SPOT_M2 = np.pi * 0.0015**2
 _C_REF = 1.3
-_LOADED = 3.0  # attenuation from which two spots differ enough
-_NEW_SPOT = 1.0  # a fall in attenuation that noise never makes: the tape moved
+_LOADED = 3.0  # minimum attenuation for a measurable difference between spots
+_NEW_SPOT = 1.0  # drop in attenuation that indicates a tape advance
 
 
 def black_carbon(attenuation: ArrayLike, flow_ml_min: ArrayLike, *, wavelength_nm: float, step_s: float = 1.0) -> Array:
-    """BC [ng m-3] from attenuation: BC = A·ΔATN / (100·σ·C·F·Δt); none for the first sample of a spot.
+    """BC [ng m-3] from attenuation: BC = A·ΔATN / (100·σ·C·F·Δt); NaN for the first sample of a spot.
 
-    attenuation: of one spot; flow_ml_min: through it [mL min-1]; wavelength_nm: one of the MA series' five [nm].
+    Args:
+        attenuation: Attenuation of one spot [1].
+        flow_ml_min: Flow through the spot [mL min-1].
+        wavelength_nm: One of the five wavelengths of the MA series [nm].
+        step_s: Sample interval [s].
     """
     atn = np.asarray(attenuation, dtype=np.float64)
     rise = np.diff(atn, prepend=np.nan)
@@ -39,9 +43,9 @@ def black_carbon(attenuation: ArrayLike, flow_ml_min: ArrayLike, *, wavelength_n
 
 
 def loading_factor(attenuation_1: ArrayLike, attenuation_2: ArrayLike, flow_1: ArrayLike, flow_2: ArrayLike) -> float:
-    """The loading factor k [1] of a filter from its two spots, by ln(1 − k·ATN1) / ln(1 − k·ATN2) = F1 / F2.
+    """Loading factor k [1] of a filter from its two spots: ln(1 − k·ATN1) / ln(1 − k·ATN2) = F1 / F2.
 
-    NaN unless spot 1 has darkened beyond 3 somewhere. Flows in any one unit.
+    NaN with fewer than 10 samples above ATN1 = 3. Both flows must have the same unit.
     """
     atn = np.array([attenuation_1, attenuation_2], dtype=np.float64)
     flow = np.array([flow_1, flow_2], dtype=np.float64)
@@ -61,7 +65,7 @@ def loading_factor(attenuation_1: ArrayLike, attenuation_2: ArrayLike, flow_1: A
 
 
 def unloaded(carbon: ArrayLike, attenuation: ArrayLike, k: float) -> Array:
-    """BC as a clean filter would have read it: BC / (1 − k·ATN); valid while k·ATN < 0.9.
+    """Loading-corrected BC: BC / (1 − k·ATN); valid for k·ATN < 0.9, NaN otherwise.
 
     >>> unloaded([1000.0], [50.0], 0.005)
     array([1333.33333333])
@@ -71,9 +75,9 @@ def unloaded(carbon: ArrayLike, attenuation: ArrayLike, k: float) -> Array:
 
 
 def correct_loading(flight: xr.Dataset) -> xr.Dataset:
-    """A flight whose dual-spot channels are as on a clean filter; each lamp's k is in the channel's attributes.
+    """Correct the dual-spot channels of a flight for filter loading; k is stored in the channel attributes.
 
-    Not part of `compensate`: the paper's channels are the two spots as the instrument gives them.
+    Not part of `compensate`: the paper uses the two spots as reported by the instrument.
     """
     suite = check_flight(flight)
     done = flight.copy()
@@ -91,4 +95,4 @@ def correct_loading(flight: xr.Dataset) -> xr.Dataset:
             values = unloaded(flight[name].values, flight[source.variable(f"{lamp}_atn{spot}")].values, k)
             done[name] = ("time", values, dict(flight[name].attrs) | {"loading_k": k})
             found[lamp] = round(k, 5)
-    return add_history(done, f"loading of the filter corrected, k = {json.dumps(found)}")
+    return add_history(done, f"filter loading corrected, k = {json.dumps(found)}")

@@ -1,4 +1,4 @@
-"""Baseline: an optional new zero from clean air, for channels whose offset, not whose noise, is negative."""
+"""Optional zero correction from clean air, for channels with a negative offset."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from pc2dae.errors import FlightError
 from pc2dae.flight.schema import add_history, channel_arrays, check_flight
 from pc2dae.noise import noise_level
 
-_SLOW_S = 600.0  # a zero moves with temperature and age, not with the air
-_CLEAN = 3.0  # σ of the plumes' best witness above its own background
+_SLOW_S = 600.0  # time scale of zero drift, which follows temperature and ageing
+_CLEAN = 3.0  # clean-air threshold above background of the channel with the strongest plumes [σ]
 
 
 def rezero(flight: xr.Dataset, channels: Sequence[str] | None = None) -> xr.Dataset:
-    """A flight in which channels that sit more than one σ under their bound in clean air are lifted to it.
+    """Shift channels whose clean-air level is more than 1 σ below their bound up to the bound.
 
-    Off by default, because clean air is not zero for every gas: what is lifted says where the smoke is and how much
-    it adds, not how much is in clean air. `channels` limits the choice. The history names each channel and its shift.
+    Off by default, because clean air does not contain zero of every gas: a shifted channel is valid for plume excess
+    but not for absolute concentrations. `channels` restricts the correction. Each shift is recorded in the history.
     """
     suite = check_flight(flight)
     chosen = list(suite.names) if channels is None else list(channels)
@@ -43,9 +43,9 @@ def rezero(flight: xr.Dataset, channels: Sequence[str] | None = None) -> xr.Data
 
 
 def clean_air(values: Array, valid: Mask, sigma: Array, *, rate_hz: float = 1.0) -> Mask:
-    """Where the channel that shows plumes best shows none; arrays (channel, time)."""
+    """Mask of samples without plumes in the channel with the strongest plumes; arrays are (channel, time)."""
     if not valid.any():
-        raise FlightError("no channel has a valid value", hint="look at the flags with `pc2dae inspect`")
+        raise FlightError("no channel has a valid value", hint="check the flags with `pc2dae inspect`")
     strength = [
         (np.nanquantile(v[ok], 0.99) - np.nanmedian(v[ok])) / s if ok.any() and s > 0 else 0.0
         for v, ok, s in zip(values, valid, sigma, strict=True)
@@ -60,7 +60,7 @@ def clean_air(values: Array, valid: Mask, sigma: Array, *, rate_hz: float = 1.0)
 
 
 def clean_level(values: Array, clean: Mask, *, rate_hz: float = 1.0) -> Array:
-    """The slow level of a channel in clean air: running median of 10 minutes, straight across what lies between."""
+    """Slowly varying clean-air level of a channel: 10-min running median, interpolated linearly across plumes."""
     rolling = pd.Series(np.where(clean, values, np.nan)).rolling(
         max(round(_SLOW_S * rate_hz), 1), center=True, min_periods=20
     )

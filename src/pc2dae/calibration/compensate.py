@@ -1,4 +1,4 @@
-"""The compensation stage: millivolts become concentrations by the factory sheets, differences are taken."""
+"""Compensation stage: convert electrode voltages to concentrations and compute difference channels."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from pc2dae.flags import MISSING, NOT_MEASURED, THERMAL_TRANSIENT
 from pc2dae.flight.schema import add_history, check_flight
 from pc2dae.suite import Source, Suite
 
-Variables = dict[str, xr.Variable]  # a flight's, by name: cheap to change one by one, as a dataset is not
+Variables = dict[str, xr.Variable]  # variables of a flight; cheaper to modify one by one than a dataset
 
-_CELL = {"o3": "OX"}  # ozone is read by a cell named after both its gases; every other cell has its gas's name
+_CELL = {"o3": "OX"}  # ozone is measured by an OX (O3 + NO2) cell; other cells are named after their gas
 
 
 def compensate(flight: xr.Dataset) -> xr.Dataset:
-    """A flight whose electrochemical channels come from WE, AE and temperature, and whose differences are taken.
+    """Compute electrochemical channels from WE, AE and temperature, and difference channels.
 
-    A board without a sheet keeps its millivolts and its channels remain missing, with a line in the history.
+    Channels of a board without a calibration sheet remain missing, which is recorded in the history.
     """
     suite = check_flight(flight)
     done: Variables = {str(name): variable for name, variable in flight.variables.items()}
     sheets: dict[str, Any] = json.loads(flight.attrs.get("calibration", "{}"))
     computed, left = [], []
-    # Ozone last: it needs the NO2 of its board.
+    # Ozone last: it requires NO2 from its board.
     for name in sorted(_electrochemical(suite, flight), key=lambda n: suite.sources[n].column == "o3"):
         source = suite.sources[name]
         if source.key not in sheets:
@@ -58,7 +58,7 @@ def compensate(flight: xr.Dataset) -> xr.Dataset:
 
 
 def without_sheet(flight: xr.Dataset) -> list[str]:
-    """Channels that remain missing because their board came without a calibration sheet."""
+    """Channels that remain missing because their board has no calibration sheet."""
     suite = check_flight(flight)
     sheets = json.loads(flight.attrs.get("calibration", "{}"))
     return [n for n in _electrochemical(suite, flight) if suite.sources[n].key not in sheets]
@@ -94,14 +94,14 @@ def _compute(done: Variables, suite: Suite, name: str, sheet: Mapping[str, Any])
 
 
 def _put(done: Variables, name: str, values: Array, bits: NDArray[np.int32]) -> None:
-    """New values and their flags; only a value that is there is not missing."""
+    """Set values and flags of a channel; non-finite values are flagged missing."""
     clear = np.where(np.isfinite(values), bits & ~np.int32(MISSING), bits | np.int32(MISSING)).astype(np.int32)
     done[name] = xr.Variable("time", values, dict(done[name].attrs))
     done[f"qc_{name}"] = xr.Variable("time", clear, dict(done[f"qc_{name}"].attrs))
 
 
 def _temperature(done: Variables, source: Source) -> Array:
-    """The board's own temperature [degC], the air's where the board has none."""
+    """Board temperature [degC], or air temperature where not available."""
     own = source.variable("temperature")
     air = done["air_temperature"].values if "air_temperature" in done else np.full(done["time"].size, np.nan)
     if own not in done:
@@ -111,7 +111,7 @@ def _temperature(done: Variables, source: Source) -> Array:
 
 
 def _no2(done: Variables, suite: Suite, board: str) -> Array | None:
-    """NO2 [ppb] of the same board, or of another where this one has no such cell."""
+    """NO2 [ppb] from the same board, or from another board if it has none."""
     cells = [name for name in suite.names if name in suite.sources and suite.sources[name].column == "no2"]
     found = [name for name in cells if np.isfinite(done[name].values).any()]
     found.sort(key=lambda name: suite.sources[name].key != board)

@@ -1,6 +1,6 @@
-"""Electrochemical cells: working and auxiliary electrode [mV] to concentration [ppb] after Alphasense AAN 803-05.
+"""Electrochemical cells: concentration [ppb] from electrode voltages [mV] according to Alphasense AAN 803-05.
 
-All four algorithms of the note, and the paper's Eq. (1), are one form
+All four algorithms of the application note and Eq. (1) of the paper have the common form
 
     WEc = offset(T) + (WEu − WEe) − n(T) · (AEu − AEe)   [mV],    concentration = WEc / sensitivity   [ppb]
 
@@ -11,7 +11,8 @@ All four algorithms of the note, and the paper's Eq. (1), are one form
 | 3         | k'T            | −(WE0 − AE0)       |
 | 4         | 0              | −WE0 − k''T · gain |
 
-with WEu, AEu as logged, WEe, AEe the board's electronic zeros and WE0, AE0 the cell's zeros in clean air.
+where WEu, AEu are the logged voltages, WEe, AEe the electronic zeros of the board and WE0, AE0 the sensor zeros in
+clean air.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from pc2dae.errors import SuiteError, nearest
 
 TEMPERATURE_NODES = (-30.0, -20.0, -10.0, 0.0, 10.0, 20.0, 30.0, 40.0, 50.0)  # degC
 
-# AAN 803-05 (March 2019), Table 3, A-series. k''T is a current [nA]: times the board's gain it is millivolts.
+# AAN 803-05 (March 2019), Table 3, A-series. k''T is a current [nA], multiplied by the board's gain to give mV.
 _FACTORS: Mapping[str, Mapping[int, tuple[float, ...]]] = MappingProxyType({
     "CO-A4": {
         1: (1.0, 1.0, 1.0, 1.0, -0.2, -0.9, -1.5, -1.5, -1.5),
@@ -62,14 +63,14 @@ _FACTORS: Mapping[str, Mapping[int, tuple[float, ...]]] = MappingProxyType({
         4: (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 5.0, 25.0, 45.0),
     },
 })  # fmt: skip
-# Boards of the A4 series [mV/nA], for sheets that do not say.
+# Default gain of A4-series boards [mV/nA], if not given on the sheet.
 _GAIN = {"CO-A4": 0.8, "NO-A4": 0.8, "NO2-A43F": -0.73, "OX-A431": -0.73, "SO2-A4": 0.8}
-# AAN 803-05, Table 2: the algorithm the note recommends first for each cell.
+# AAN 803-05, Table 2: first recommended algorithm for each cell.
 RECOMMENDED: Mapping[str, int] = MappingProxyType({"CO-A4": 1, "NO-A4": 3, "NO2-A43F": 1, "OX-A431": 3, "SO2-A4": 4})
 
 
 def temperature_factor(sensor_type: str, algorithm: int, temperature_c: ArrayLike) -> Array:
-    """The temperature factor of AAN 803-05, Table 3: linear between nodes, constant outside them.
+    """Temperature factor of AAN 803-05, Table 3: linear between nodes, constant outside the table.
 
     Args:
         sensor_type: Cell, as in "CO-A4".
@@ -90,7 +91,7 @@ def temperature_factor(sensor_type: str, algorithm: int, temperature_c: ArrayLik
 
 
 def outside_table(temperature_c: ArrayLike) -> Mask:
-    """Where the factor is held constant because the table ends, and is not to be trusted.
+    """Mask of temperatures outside the table, where the factor is extrapolated and unreliable.
 
     Args:
         temperature_c: Temperature of the cell [degC].
@@ -104,21 +105,21 @@ def outside_table(temperature_c: ArrayLike) -> Mask:
 
 @dataclass(frozen=True)
 class Coefficients:
-    """The one form of the module's head for one cell at given temperatures."""
+    """Coefficients of the common form (see module docstring) for one cell at given temperatures."""
 
     offset_mv: Array  # temperature baseline [mV]
-    n: Array  # share of the auxiliary electrode that is subtracted [1]
+    n: Array  # factor of the auxiliary electrode [1]
     we_zero_mv: float  # WEe
     ae_zero_mv: float  # AEe
     sensitivity_mv_ppb: float
 
     def corrected(self, we_mv: ArrayLike, ae_mv: ArrayLike) -> Array:
-        """WEc [mV] of electrodes as logged [mV]."""
+        """WEc [mV] from logged electrode voltages [mV]."""
         we, ae = np.asarray(we_mv, np.float64), np.asarray(ae_mv, np.float64)
         return self.offset_mv + (we - self.we_zero_mv) - self.n * (ae - self.ae_zero_mv)
 
     def working_electrode(self, wec_mv: ArrayLike, ae_mv: ArrayLike) -> Array:
-        """WEu [mV] that would give WEc [mV]: the form read backwards."""
+        """WEu [mV] that corresponds to WEc [mV], the inverse of `corrected`."""
         wec, ae = np.asarray(wec_mv, np.float64), np.asarray(ae_mv, np.float64)
         return wec - self.offset_mv + self.we_zero_mv + self.n * (ae - self.ae_zero_mv)
 
@@ -179,8 +180,8 @@ def compensate_cell(
 ) -> Array:
     """Concentration [ppb] of one cell; valid from −30 to 50 degC.
 
-    An OX cell responds to NO2 as well as to O3. With `no2_ppb` the NO2 part, NO2 · (sensitivity to NO2), is subtracted
-    before dividing by the sensitivity to O3; without it the result is the sum of both, as O3.
+    An OX cell responds to both O3 and NO2. With `no2_ppb`, the NO2 signal, NO2 · (sensitivity to NO2), is subtracted
+    before dividing by the sensitivity to O3; otherwise the result is the sum of both, expressed as O3.
 
     Args:
         we_mv: Working electrode as logged [mV].
@@ -229,8 +230,8 @@ def cell_uncertainty(
         algorithm: 1 to 4; default: the one the note recommends for the cell.
         electrode_mv: Noise of one electrode [mV].
         temperature_error_c: Standard uncertainty of the cell's temperature, read by a Pt1000 [degC].
-        sensitivity_error: Relative standard uncertainty of the factory's sensitivity [1]; of a fresh cell, months in
-            the field add far more.
+        sensitivity_error: Relative standard uncertainty of the factory sensitivity [1], for a new cell; ageing in the
+            field adds far more.
         no2_sigma_ppb: Standard uncertainty of the NO2 that was subtracted [ppb].
 
     >>> sheet = {"we_electronic_zero_mv": 280, "we_sensor_zero_mv": 40, "ae_electronic_zero_mv": 270,
@@ -254,7 +255,7 @@ def cell_uncertainty(
 
 
 def sensitivity(sheet: Mapping[str, Any], key: str) -> float:
-    """A sensitivity of the sheet [mV/ppb]: `<key>_mv_ppb`, or `<key>_na_ppb` times the board's gain; never zero.
+    """Sensitivity from the sheet [mV/ppb]: `<key>_mv_ppb`, or `<key>_na_ppb` times the board's gain; never zero.
 
     Args:
         sheet: Factory sheet of the cell.
@@ -268,7 +269,7 @@ def sensitivity(sheet: Mapping[str, Any], key: str) -> float:
     else:
         value = _number(sheet, f"{key}_na_ppb") * _number(sheet, "pcb_gain")
     if value == 0:
-        raise SuiteError(f"the calibration sheet has {key} 0", hint="a sensitivity in mV/ppb is not zero")
+        raise SuiteError(f"the calibration sheet has {key} 0", hint="a sensitivity must not be zero")
     return value
 
 

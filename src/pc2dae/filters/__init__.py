@@ -1,4 +1,4 @@
-"""Classical denoisers: `FILTERS` by name, each with the denoiser protocol of `pc2dae.denoiser`."""
+"""Classical denoisers: `FILTERS` by name, each implementing the protocol of `pc2dae.denoiser`."""
 
 from pc2dae.filters.catalogue import FILTERS, clipped, oracle
 

@@ -1,4 +1,4 @@
-"""Every classical method behind the one denoiser protocol, plain, clipped and tuned with the truth."""
+"""Classical methods behind the denoiser protocol: plain, clipped, and tuned with the truth."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ Smooth = Callable[[Array, Mask], Array | tuple[Array, Array]]
 
 @dataclass(frozen=True)
 class Filter:
-    """A classical method as a denoiser: its answer is what it is, below the bound or not."""
+    """A classical method as a denoiser; its estimate is not restricted to the bound."""
 
     name: str
     smooth: Smooth
     latency_s: float = np.inf
 
     def prepare(self, flight: xr.Dataset, suite: Suite) -> Job:
-        """Nothing to learn from the flight: a filter looks at the values it is given."""
+        """Return the filter itself: it needs no preparation."""
         return self._job
 
     def _job(self, values: Floats, environment: Floats, valid: Mask) -> Estimate:
@@ -46,18 +46,18 @@ class Filter:
 
 @dataclass(frozen=True)
 class Clipped:
-    """Another denoiser whose value is cut at the channels' lower bounds."""
+    """A denoiser whose value is clipped at the channels' lower bounds."""
 
     of: Denoiser
     name: str
 
     @property
     def latency_s(self) -> float:
-        """That of the method it clips."""
+        """Latency of the wrapped denoiser [s]."""
         return self.of.latency_s
 
     def prepare(self, flight: xr.Dataset, suite: Suite) -> Job:
-        """The other's job, then the bound."""
+        """Prepare the wrapped denoiser and clip its estimate."""
         job = self.of.prepare(flight, suite)
         bound = np.array([[channel.lower_bound] for channel in suite.channels])
 
@@ -70,7 +70,7 @@ class Clipped:
 
 @dataclass(frozen=True)
 class Oracle:
-    """A filter whose width is chosen for each channel with the truth: what its kind could reach at best."""
+    """A filter tuned per channel with the truth: the best possible result of its kind."""
 
     name: str
     candidates: tuple[Denoiser, ...]
@@ -78,7 +78,7 @@ class Oracle:
     latency_s: float = np.inf
 
     def prepare(self, flight: xr.Dataset, suite: Suite) -> Job:
-        """The jobs of all widths."""
+        """Prepare all candidate filters."""
         jobs = [candidate.prepare(flight, suite) for candidate in self.candidates]
 
         def best_job(values: Floats, environment: Floats, valid: Mask) -> Estimate:
@@ -99,7 +99,7 @@ class Oracle:
 
 
 def clipped(denoiser: Denoiser) -> Denoiser:
-    """`denoiser` with its value cut at the bound; the unbounded estimate stays."""
+    """`denoiser` with its value clipped at the bound; the unbounded estimate is unchanged."""
     return Clipped(denoiser, f"{denoiser.name}+clip")
 
 
@@ -123,7 +123,7 @@ FILTERS: dict[str, Denoiser] = {
 
 _WINDOWS = (1, 3, 5, 7, 9, 13, 17, 25, 33, 49, 65, 97, 129)
 _STRENGTHS = (0.0, 0.1, 0.2, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 3.0, 5.0)
-_RATIOS = tuple(np.logspace(-5, 2, 8))  # the error is flat in them: twice as many change it by less than 1 %
+_RATIOS = tuple(np.logspace(-5, 2, 8))  # a grid twice as fine changes the error by less than 1 %
 _WIDTHS: dict[str, tuple[Denoiser, ...]] = {
     "ma5": tuple(Filter("ma", partial(moving_average, window=w)) for w in _WINDOWS),
     "ma11": tuple(Filter("ma", partial(moving_average, window=w)) for w in _WINDOWS),
@@ -141,10 +141,10 @@ _WIDTHS: dict[str, tuple[Denoiser, ...]] = {
 
 
 def oracle(name: str, truth: Array) -> Denoiser:
-    """Filter `name` with, for each channel, the width of least mean absolute error against `truth`, (channel, time).
+    """Filter `name` with the tuning parameter that minimises each channel's MAE against `truth` (channel, time).
 
-    For benchmarks only: on a real flight nobody has the truth.
+    For benchmarks only: the truth of a real flight is unknown.
     """
     if name not in _WIDTHS:
-        raise ModelError(f"filter '{name}' has no width to tune", hint=nearest(name, _WIDTHS))
+        raise ModelError(f"filter '{name}' has no tuning parameter", hint=nearest(name, _WIDTHS))
     return Oracle(f"{name}+oracle", _WIDTHS[name], np.asarray(truth, np.float64))

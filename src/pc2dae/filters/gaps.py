@@ -1,4 +1,4 @@
-"""Records with holes: what a filter that needs every sample is given, and a slow sensor's own clock."""
+"""Handling of gaps and slow sensors for filters that require regularly sampled data."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from pc2dae.arrays import Array, Floats, Mask
 
 
 def observed(values: Floats, valid: Mask) -> tuple[Array, Mask]:
-    """`values` as float64 with 0 where nothing was observed, and where something was: marked valid and finite."""
+    """`values` as float64 with 0 where not observed, and the mask of observations (valid and finite)."""
     ok = np.asarray(valid, bool) & np.isfinite(values)
     return np.where(ok, values, 0.0).astype(np.float64), ok
 
 
 def fill(values: Floats, valid: Mask) -> Array:
-    """Straight lines across gaps, the first and last observation held beyond the ends; NaN where a channel has none."""
+    """Interpolate gaps linearly and extend the first and last observation; NaN for channels without observations."""
     x, ok = observed(values, valid)
     filled = np.full(x.shape, np.nan)
     steps = np.arange(x.shape[-1])
@@ -27,10 +27,10 @@ def fill(values: Floats, valid: Mask) -> Array:
 
 
 def at_native_rate(values: Floats, valid: Mask, smooth: Callable[[Array, Mask], Array]) -> Array:
-    """`smooth` applied on each sensor's own clock, with straight lines between its ticks.
+    """Apply `smooth` at each sensor's native rate and interpolate the result linearly.
 
-    A sensor at 0.5 Hz on a 1 Hz grid is stale every second sample; interpolating it first would turn its white noise
-    red and mislead every threshold that is set by the noise. Channels of one clock are smoothed together.
+    A 0.5 Hz sensor on a 1 Hz grid is stale at every second sample; interpolating before smoothing would make its white
+    noise red and bias thresholds derived from the noise. Channels with the same rate and phase are smoothed together.
     """
     x, ok = observed(values, valid)
     filled = fill(x, ok)
@@ -49,7 +49,7 @@ def at_native_rate(values: Floats, valid: Mask, smooth: Callable[[Array, Mask], 
 
 
 def _clock(seen: Mask) -> tuple[int, int]:
-    """Samples between a sensor's ticks, and which sample is the first."""
+    """Stride between a sensor's observations and their phase [samples]."""
     at = np.flatnonzero(seen)
     stride = max(int(np.median(np.diff(at))), 1) if len(at) > 1 else 1
     return stride, int(np.argmax(np.bincount(at % stride, minlength=stride)))

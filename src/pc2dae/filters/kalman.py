@@ -1,6 +1,6 @@
-"""The local level model x(t+1) = x(t) + N(0, q), y = x + N(0, r): the Kalman filter, its smoother, maximum likelihood.
+"""Local level model x(t+1) = x(t) + N(0, q), y = x + N(0, r): Kalman filter, smoother and maximum likelihood.
 
-Every loop over time runs over all channels, and all candidate variances, at once; gaps are exact.
+Loops over time are vectorised over channels and candidate variances; gaps are treated exactly.
 """
 
 from __future__ import annotations
@@ -11,11 +11,14 @@ from pc2dae.arrays import Array, Mask
 from pc2dae.filters.gaps import observed
 
 _DIFFUSE = 1e8  # prior variance of the first level, in units of r
-_RATIOS = np.logspace(-7, 4, 23)  # q/r from "never moves" to "no noise"
+_RATIOS = np.logspace(-7, 4, 23)  # q/r from a constant level to no noise
 
 
 def kalman(values: Array, valid: Mask, *, ratio: float = 0.01) -> tuple[Array, Array]:
-    """The forward filter, mean and sigma, with q/r fixed; the paper gives none, 0.01 forgets in about 10 samples."""
+    """Mean and sigma of the forward filter with fixed q/r.
+
+    The paper specifies no value; 0.01 corresponds to a memory of about 10 samples.
+    """
     x, ok = observed(values, valid)
     ratios, r = _most_likely(x, ok, np.array([ratio]))
     level, variance = _filter(x, ok, ratios)
@@ -23,7 +26,7 @@ def kalman(values: Array, valid: Mask, *, ratio: float = 0.01) -> tuple[Array, A
 
 
 def rts(values: Array, valid: Mask, *, ratio: float | None = None) -> tuple[Array, Array]:
-    """The smoother, mean and sigma, with q and r of each channel by maximum likelihood, or with `ratio` = q/r.
+    """Mean and sigma of the smoother, with q and r of each channel by maximum likelihood, or with `ratio` = q/r.
 
     Rauch, Tung & Striebel 1965, doi:10.2514/3.3166.
     """
@@ -38,7 +41,7 @@ def rts(values: Array, valid: Mask, *, ratio: float | None = None) -> tuple[Arra
 
 
 def _most_likely(x: Array, ok: Mask, ratios: Array) -> tuple[Array, Array]:
-    """q/r and r of each channel with the highest likelihood: among `ratios`, then, if several, around the best."""
+    """Maximum-likelihood q/r and r of each channel: grid search over `ratios`, refined around the best if several."""
     rows = np.arange(len(x))
     candidates = np.broadcast_to(ratios, (len(x), len(ratios)))
     likelihood, r = _likelihood(x, ok, candidates)
@@ -51,7 +54,7 @@ def _most_likely(x: Array, ok: Mask, ratios: Array) -> tuple[Array, Array]:
 
 
 def _likelihood(x: Array, ok: Mask, ratios: Array) -> tuple[Array, Array]:
-    """Log likelihood with r concentrated out, and that r, for each channel and candidate ratio."""
+    """Log-likelihood with r concentrated out, and the corresponding r, for each channel and candidate ratio."""
     level = np.repeat(_first(x, ok)[:, None], ratios.shape[1], axis=1)
     variance = np.full(ratios.shape, _DIFFUSE)
     squares, logs = np.zeros(ratios.shape), np.zeros(ratios.shape)
@@ -84,12 +87,12 @@ def _filter(x: Array, ok: Mask, ratios: Array) -> tuple[Array, Array]:
 
 
 def _first(x: Array, ok: Mask) -> Array:
-    """Each channel's first observation: where a diffuse level may as well start."""
+    """First observation of each channel, used as the initial level of the diffuse prior."""
     first: Array = x[np.arange(len(x)), np.argmax(ok, axis=-1)]
     return first
 
 
 def _blank(ok: Mask, mean: Array, sigma: Array) -> tuple[Array, Array]:
-    """NaN in channels without any observation."""
+    """Set channels without observations to NaN."""
     some = ok.any(axis=-1, keepdims=True)
     return np.where(some, mean, np.nan), np.where(some, sigma, np.nan)

@@ -1,8 +1,7 @@
-"""A Gaussian process with the Matérn-3/2 kernel, exact and in linear time through its state-space form.
+"""Gaussian process with a Matérn-3/2 kernel, solved exactly in linear time in its state-space form.
 
-f″ + 2λf′ + λ²f = white noise, λ = √3/ℓ: the state (f, f′/λ) is Markov, its stationary covariance s²·I
-(Hartikainen & Särkkä 2010, doi:10.1109/MLSP.2010.5589113). Every loop over time runs over all channels and
-candidates at once.
+f″ + 2λf′ + λ²f = white noise, λ = √3/ℓ: the state (f, f′/λ) is Markov with stationary covariance s²·I
+(Hartikainen & Särkkä 2010, doi:10.1109/MLSP.2010.5589113). Loops over time are vectorised over channels and candidates.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ _State = tuple[Array, Array, Array, Array, Array]  # mean of f and f′/λ; thei
 
 
 def matern(values: Array, valid: Mask, *, length: float | None = None) -> tuple[Array, Array]:
-    """Posterior mean and sigma of the signal; ℓ (or `length`), s² and r of each channel by maximum likelihood."""
+    """Posterior mean and sigma of the signal, with ℓ (unless `length` is given), s² and r by maximum likelihood."""
     x, ok = observed(values, valid)
     count = np.maximum(ok.sum(axis=-1), 1)
     centre = x.sum(axis=-1) / count
@@ -31,7 +30,7 @@ def matern(values: Array, valid: Mask, *, length: float | None = None) -> tuple[
 
 
 def _most_likely(x: Array, ok: Mask, lengths: Array) -> tuple[Array, Array, Array]:
-    """ℓ, s²/r and r of each channel with the highest likelihood: a coarse grid, then a finer one around its best."""
+    """Maximum-likelihood ℓ, s²/r and r of each channel: coarse grid search, refined around the best point."""
     rows = np.arange(len(x))
     grid_l, grid_p = (np.broadcast_to(g.ravel(), (len(x), g.size)) for g in np.meshgrid(lengths, _POWERS))
     best = np.argmax(_likelihood(x, ok, grid_l, grid_p)[0], axis=-1)
@@ -52,7 +51,7 @@ def _transition(lengths: Array) -> tuple[Array, Array, Array, Array]:
 
 
 def _predict(state: _State, a: tuple[Array, ...], power: Array) -> _State:
-    """One sample ahead: A m, and A P Aᵀ + s²(I − A Aᵀ), in units of r."""
+    """Predict one sample ahead: A m and A P Aᵀ + s²(I − A Aᵀ), in units of r."""
     a11, a12, a21, a22 = a
     m1, m2, p11, p12, p22 = state
     d11, d22 = p11 - power, p22 - power  # A P Aᵀ + Q = s² I + A (P − s² I) Aᵀ
@@ -68,14 +67,14 @@ def _predict(state: _State, a: tuple[Array, ...], power: Array) -> _State:
 
 
 def _update(state: _State, error: Array, weight: Array) -> _State:
-    """The state after an observation with prediction `error`; `weight` = 1/(P₁₁ + 1), or 0 where none was made."""
+    """Update the state with an observation; `weight` = 1/(P₁₁ + 1), or 0 without observation."""
     m1, m2, p11, p12, p22 = state
     k1, k2 = p11 * weight, p12 * weight
     return m1 + k1 * error, m2 + k2 * error, p11 - k1 * p11, p12 - k1 * p12, p22 - k2 * p12
 
 
 def _likelihood(x: Array, ok: Mask, lengths: Array, powers: Array) -> tuple[Array, Array]:
-    """Log likelihood with r concentrated out, and that r, each (channel, candidate)."""
+    """Log-likelihood with r concentrated out, and the corresponding r, each (channel, candidate)."""
     a = _transition(lengths)
     zero = np.zeros(lengths.shape)
     state: _State = (zero, zero, powers, zero, powers)
@@ -114,5 +113,5 @@ def _smooth(x: Array, ok: Mask, lengths: Array, powers: Array) -> tuple[Array, A
 
 
 def _matrices(states: Array) -> Array:
-    """The covariances of (time, 5, channel) states as (time, channel, 2, 2)."""
+    """Covariances of (time, 5, channel) states as (time, channel, 2, 2)."""
     return states[:, [2, 3, 3, 4]].transpose(0, 2, 1).reshape(len(states), -1, 2, 2)

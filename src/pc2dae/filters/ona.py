@@ -1,7 +1,7 @@
-"""Optimised noise-reduction averaging: an aethalometer averages until its filter has darkened by a set amount.
+"""Optimised noise-reduction averaging (ONA) of aethalometer data over fixed increments of attenuation.
 
-Hagler et al. 2011, doi:10.4209/aaqr.2011.05.0055. It restarts at every tape advance (a jump down in attenuation): an
-average across one would mix two spots.
+Hagler et al. 2011, doi:10.4209/aaqr.2011.05.0055. Averaging restarts at each tape advance (a drop in attenuation), so
+that two spots are never mixed.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from pc2dae.suite import Suite
 if TYPE_CHECKING:
     import xarray as xr
 
-_TAPE_ADVANCE = 1.0  # a fall in attenuation that noise never makes
+_TAPE_ADVANCE = 1.0  # drop in attenuation too large to be noise
 
 
 def ona_groups(attenuation: Floats, *, rise: float = 0.05) -> NDArray[np.intp]:
-    """The number of the averaging interval each sample belongs to; missing attenuation continues the interval."""
+    """Index of the averaging interval of each sample; samples without attenuation continue the current interval."""
     groups = np.zeros(len(attenuation), dtype=np.intp)
     start = last = np.nan
     group = 0
@@ -41,7 +41,7 @@ def ona_groups(attenuation: Floats, *, rise: float = 0.05) -> NDArray[np.intp]:
 
 
 def ona(values: Array, valid: Mask, attenuation: Array, *, rise: float = 0.05) -> Array:
-    """Each channel averaged over its intervals of `rise` in attenuation; a channel without attenuation stays raw."""
+    """Average each channel over attenuation increments of `rise`; channels without attenuation are left raw."""
     x, ok = observed(values, valid)
     smoothed = fill(values, valid)
     for row, series, seen, dark in zip(smoothed, x, ok, attenuation, strict=True):
@@ -56,14 +56,14 @@ def ona(values: Array, valid: Mask, attenuation: Array, *, rise: float = 0.05) -
 
 @dataclass(frozen=True)
 class Ona:
-    """ONA as a denoiser: each aethalometer channel's attenuation comes from the flight; other channels stay raw."""
+    """ONA as a denoiser, with attenuation taken from the flight; other channels are left raw."""
 
     rise: float = 0.05
     name: str = "ona"
-    latency_s: float = np.inf  # clean air darkens a filter slowly: an interval may last minutes
+    latency_s: float = np.inf  # in clean air an averaging interval may last minutes
 
     def prepare(self, flight: xr.Dataset, suite: Suite) -> Job:
-        """Find the attenuation of each channel: `uv_bc1` of an instrument has its own in `uv_atn1`."""
+        """Look up the attenuation column of each channel: `uv_atn1` for `uv_bc1`."""
         attenuation = np.full((len(suite.names), flight.sizes["time"]), np.nan)
         for row, name in zip(attenuation, suite.names, strict=True):
             source = suite.sources.get(name)

@@ -1,4 +1,4 @@
-"""Least squares with a price on roughness: Whittaker's smoother by cross-validation, and total variation."""
+"""Penalised least squares: Whittaker smoother with cross-validation, and total variation denoising."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _TV_ITERATIONS = 40
 def whittaker(values: Array, valid: Mask, *, price: float | None = None) -> Array:
     """min Σ w(y − x)² + λΣ(Δ²x)², w = 1 where observed, λ by generalised cross-validation or `price`.
 
-    Eilers 2003, doi:10.1021/ac034173t. The cosine transform diagonalises the gap-free problem, so that GCV costs
-    nothing (Garcia 2010, doi:10.1016/j.csda.2009.09.020); the answer itself is solved with the gaps.
+    Eilers 2003, doi:10.1021/ac034173t. The cosine transform diagonalises the gap-free problem, which makes GCV
+    inexpensive (Garcia 2010, doi:10.1016/j.csda.2009.09.020); the final solution takes gaps into account.
     """
 
     def smooth(x: Array, ok: Mask) -> Array:
@@ -32,7 +32,7 @@ def whittaker(values: Array, valid: Mask, *, price: float | None = None) -> Arra
 
 
 def _cross_validated(x: Array) -> Array:
-    """λ of each channel with the least n·RSS/(n − trace)²."""
+    """λ of each channel that minimises n·RSS/(n − trace)²."""
     size = x.shape[-1]
     roughness = (2.0 - 2.0 * np.cos(np.pi * np.arange(size) / size)) ** 2
     power = dct(x, axis=-1, norm="ortho") ** 2
@@ -42,22 +42,22 @@ def _cross_validated(x: Array) -> Array:
 
 
 def _solve(y: Array, ok: Mask, price: float) -> Array:
-    """(W + λDᵀD) x = W y for second differences D."""
+    """Solve (W + λDᵀD) x = W y for second differences D."""
     size = len(y)
     bands = np.zeros((3, size))
     bands[2] = np.convolve(np.ones(size - 2), [1.0, 4.0, 1.0]) * price + ok
     bands[1, 1:] = np.convolve(np.ones(size - 2), [-2.0, -2.0]) * price
     bands[0, 2:] = price
-    bands[2] += 1e-9  # so that one or two observations alone still have an answer
+    bands[2] += 1e-9  # regularisation: solvable with only one or two observations
     smoothed: Array = solveh_banded(bands, ok * y + 1e-9 * y)
     return smoothed
 
 
 def total_variation(values: Array, valid: Mask, *, price: float | None = None) -> Array:
-    """min ½Σ(y − x)² + λΣ|Δx|, λ = `price`·σ, or the λ whose estimated risk is least.
+    """min ½Σ(y − x)² + λΣ|Δx|, λ = `price`·σ, or the λ with the lowest estimated risk.
 
-    Rudin, Osher & Fatemi 1992, doi:10.1016/0167-2789(92)90242-F. The risk is Stein's, whose degrees of freedom are
-    the number of level pieces (Tibshirani & Taylor 2012, doi:10.1214/12-AOS1003).
+    Rudin, Osher & Fatemi 1992, doi:10.1016/0167-2789(92)90242-F. The risk is Stein's unbiased estimate, with the
+    number of constant segments as degrees of freedom (Tibshirani & Taylor 2012, doi:10.1214/12-AOS1003).
     """
 
     def smooth(x: Array, ok: Mask) -> Array:
@@ -73,11 +73,11 @@ def total_variation(values: Array, valid: Mask, *, price: float | None = None) -
 
 
 def _flattened(y: Array, price: Array) -> Array:
-    """The minimum by majorisation: x = y − Dᵀz with (diag|Dx|/λ + DDᵀ) z = Dy, all channels in one banded system."""
+    """Majorisation–minimisation: x = y − Dᵀz with (diag|Dx|/λ + DDᵀ) z = Dy, all channels in one banded system."""
     rises = np.diff(y, axis=-1)
     some = np.maximum(price, 1e-12 * np.maximum(np.abs(y).max(axis=-1, keepdims=True), 1e-300))
     bands = np.full((2, rises.size), -1.0)
-    bands[0].reshape(rises.shape)[:, 0] = 0.0  # channels do not touch
+    bands[0].reshape(rises.shape)[:, 0] = 0.0  # decouple the channels
     x = y
     for _ in range(_TV_ITERATIONS):
         bands[1] = 2.0 + (np.abs(np.diff(x, axis=-1)) / some).ravel()

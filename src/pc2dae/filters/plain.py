@@ -1,4 +1,4 @@
-"""The plain filters: what everyone reaches for first."""
+"""Standard filters: moving average, Savitzky–Golay, Hampel, and trivial baselines."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from pc2dae.filters.gaps import fill, observed
 
 
 def raw(values: Array, valid: Mask) -> Array:
-    """The record itself, with straight lines across its gaps."""
+    """Raw data with gaps interpolated linearly."""
     return fill(values, valid)
 
 
 def constant(values: Array, valid: Mask) -> Array:
-    """The mean of each channel at every time: the smoothest of all answers, and a useless one."""
+    """Mean of each channel at all times: perfectly smooth but uninformative, as a baseline."""
     x, ok = observed(values, valid)
     count = ok.sum(axis=-1, keepdims=True)
     mean = np.divide(x.sum(axis=-1, keepdims=True), count, where=count > 0, out=np.full(count.shape, np.nan))
@@ -24,9 +24,9 @@ def constant(values: Array, valid: Mask) -> Array:
 
 
 def moving_average(values: Array, valid: Mask, *, window: int) -> Array:
-    """The centred mean of the observations within `window` samples; the window is cut at the ends.
+    """Centred mean of the observations within `window` samples; the window is truncated at the ends.
 
-    y(t) = Σ w x / Σ w over |s − t| ≤ (window − 1)/2, w = 1 where observed; straight lines where a window holds none.
+    y(t) = Σ w x / Σ w over |s − t| ≤ (window − 1)/2, w = 1 where observed; linear interpolation across empty windows.
 
     >>> moving_average(np.array([[0.0, 0.0, 3.0, 0.0, 0.0]]), np.ones((1, 5), bool), window=3)
     array([[0., 1., 1., 1., 0.]])
@@ -39,7 +39,7 @@ def moving_average(values: Array, valid: Mask, *, window: int) -> Array:
 
 
 def savitzky_golay(values: Array, valid: Mask, *, window: int, order: int = 3) -> Array:
-    """A polynomial of `order` fitted around every sample (Savitzky & Golay 1964, doi:10.1021/ac60214a047)."""
+    """Local polynomial fit of degree `order` around each sample (Savitzky & Golay 1964, doi:10.1021/ac60214a047)."""
     x = fill(values, valid)
     width = min(window, x.shape[-1] - (x.shape[-1] + 1) % 2)
     some = np.isfinite(x[:, 0])
@@ -49,7 +49,7 @@ def savitzky_golay(values: Array, valid: Mask, *, window: int, order: int = 3) -
 
 
 def hampel(values: Array, valid: Mask, *, threshold: float = 3.0, window: int = 11) -> Array:
-    """The record with its spikes replaced: beyond `threshold` robust sigmas of the running median, the median itself.
+    """Replace samples more than `threshold` robust sigmas from the running median by that median.
 
     Sigma is 1.4826 × the median absolute deviation within the window (Hampel 1974, doi:10.1080/01621459.1974.10482962).
     """

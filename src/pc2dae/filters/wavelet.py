@@ -1,4 +1,4 @@
-"""Wavelet shrinkage: the textbook's universal threshold, and BayesShrink with cycle spinning, which is hard to beat."""
+"""Wavelet shrinkage: universal threshold, and BayesShrink with cycle spinning."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pc2dae.filters.gaps import at_native_rate
 from pc2dae.noise import noise_level
 
 _MAD = 0.6745  # median absolute value of a standard normal variable
-_LEVELS = 6  # details up to 64 samples; plumes and drift beyond that are not noise
+_LEVELS = 6  # details up to 64 samples; longer scales are plumes and drift
 
 Shrink = Callable[[list[Array], Array], list[Array]]
 
@@ -20,7 +20,7 @@ Shrink = Callable[[list[Array], Array], list[Array]]
 def universal(values: Array, valid: Mask, *, strength: float = 1.0) -> Array:
     """Soft thresholding at σ·√(2 ln n), db4, 4 levels, σ from the finest details.
 
-    Donoho & Johnstone 1994, doi:10.1093/biomet/81.3.425. The paper names no wavelet and no rule: textbook values.
+    Donoho & Johnstone 1994, doi:10.1093/biomet/81.3.425. The paper specifies neither wavelet nor rule: textbook values.
     """
 
     def smooth(x: Array, _: Mask) -> Array:
@@ -38,9 +38,10 @@ def universal(values: Array, valid: Mask, *, strength: float = 1.0) -> Array:
 def bayes_shrink(values: Array, valid: Mask, *, strength: float = 1.0, spins: int = 16) -> Array:
     """Soft thresholding at σⱼ²/σₓ of each level j, sym8, averaged over `spins` shifts of the record.
 
-    σₓ² = max(mean d² − σⱼ², 0) is the level's signal (Chang, Yu & Vetterli 2000, doi:10.1109/83.862633); shifting
-    removes the dependence on where the dyadic grid lies (Coifman & Donoho 1995, doi:10.1007/978-1-4612-2544-7_9). The
-    noise of a level follows the noise's own correlation: an aethalometer's differenced noise is fast.
+    σₓ² = max(mean d² − σⱼ², 0) is the signal variance of the level (Chang, Yu & Vetterli 2000,
+    doi:10.1109/83.862633); shifting removes the dependence on the position of the dyadic grid (Coifman & Donoho 1995,
+    doi:10.1007/978-1-4612-2544-7_9). The noise of each level accounts for the noise autocorrelation: the differenced
+    noise of an aethalometer is mostly at high frequencies.
     """
 
     def smooth(x: Array, ok: Mask) -> Array:
@@ -59,20 +60,20 @@ def bayes_shrink(values: Array, valid: Mask, *, strength: float = 1.0, spins: in
 
 
 def level_noise(values: Array, valid: Mask, *, levels: int) -> Array:
-    """Noise variance of each channel's detail coefficients, (channel, level), slowest level first.
+    """Noise variance of each channel's detail coefficients, (channel, level), coarsest level first.
 
-    Noise of level σ and lag-1 correlation ρ has the spectrum σ²(1 + 2ρ cos ω); detail j contains π/2ʲ … π/2ʲ⁻¹:
+    Noise of level σ and lag-1 correlation ρ has the spectrum σ²(1 + 2ρ cos ω); detail j spans π/2ʲ … π/2ʲ⁻¹:
     σⱼ² = σ²(1 + 2ρ·[sin(π/2ʲ⁻¹) − sin(π/2ʲ)]·2ʲ/π).
     """
     noise = noise_level(values, valid)
     sigma = np.nan_to_num(noise.sigma)[:, None]
-    lag1 = np.clip(np.nan_to_num(noise.lag1), -0.5, 0.5)[:, None]  # beyond, no first-order moving average has it
+    lag1 = np.clip(np.nan_to_num(noise.lag1), -0.5, 0.5)[:, None]  # range of a first-order moving average
     low = np.pi / 2.0 ** np.arange(levels, 0, -1)
     return np.asarray(sigma**2 * np.maximum(1.0 + 2.0 * lag1 * (np.sin(2 * low) - np.sin(low)) / low, 0.0))
 
 
 def _shrunk(x: Array, shrink: Shrink, noise: Array, *, wavelet: str, levels: int, spins: int) -> Array:
-    """The mean over shifts of: transform, `shrink` the details, transform back; mirrored ends, so nothing wraps."""
+    """Transform, `shrink` details and invert, averaged over shifts; mirrored ends avoid wrap-around."""
     if x.shape[-1] < 8:
         return x
     margin = min(2**levels, x.shape[-1])

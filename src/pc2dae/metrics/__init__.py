@@ -1,4 +1,4 @@
-"""Scores: `blind` needs no truth, `reference` does, `score` gives all of one estimate as a tidy table."""
+"""Metrics: `blind` without truth, `reference` against truth, `score` for all of them as a tidy table."""
 
 from pc2dae.metrics.compare import Difference, paired_difference
 from pc2dae.metrics.flight import score_flight

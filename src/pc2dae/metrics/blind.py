@@ -1,7 +1,7 @@
-"""Metrics that need no truth: functions on (channel, time) arrays that give one value per channel.
+"""Metrics that do not require a truth: functions on (channel, time) arrays that return one value per channel.
 
-None of them knows damage from denoising: a constant scores 100 % on the first two. Read them beside `reference.py`.
-Input and output are compared at observed samples; a sensor slower than the grid is scored on its own clock.
+They cannot distinguish denoising from signal loss: a constant scores 100 % on the first two. Use them together with
+`reference.py`. Input and output are compared at observed samples; sensors slower than the grid at their native rate.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from scipy.signal import get_window, welch
 
 from pc2dae.arrays import Array, Floats, Mask
 
-_SEGMENT = 256  # samples of a Welch segment
-_SHORTEST = 32  # samples of the shortest gap-free piece a spectrum is taken of
+_SEGMENT = 256  # length of a Welch segment [samples]
+_SHORTEST = 32  # minimum length of a gap-free segment for a spectrum [samples]
 
 
 def smoothness(output: Floats, input: Floats, valid: Mask) -> Array:
@@ -25,7 +25,7 @@ def smoothness(output: Floats, input: Floats, valid: Mask) -> Array:
 
 
 def hf_reduction(output: Floats, input: Floats, valid: Mask) -> Array:
-    """100·(1 − P(output)/P(input)) [%], P the power above a quarter of Nyquist: Welch, Hann, 256, gap-free pieces."""
+    """100·(1 − P(output)/P(input)) [%], P the power above Nyquist/4 (Welch, Hann, 256 samples, gap-free)."""
     rows = zip(output, input, valid, strict=True)
     both = [_fast_powers(np.stack([o, i]).astype(np.float64), ok) for o, i, ok in rows]
     after, before = np.array(both).reshape(-1, 2).T
@@ -33,9 +33,9 @@ def hf_reduction(output: Floats, input: Floats, valid: Mask) -> Array:
 
 
 def negatives(output: Floats, valid: Mask) -> Array:
-    """Share of output values below 0 or not finite [%]; NaN for a channel of which nothing was observed.
+    """Share of output values that are negative or non-finite [%]; NaN for channels without observations.
 
-    No value before the first observation or after the last is no fault: there is nothing to estimate it from.
+    Missing values before the first or after the last observation are not counted: they cannot be estimated.
     """
     seen_before, seen_after = (np.logical_or.accumulate(valid[:, ::way], axis=1)[:, ::way] for way in (1, -1))
     finite = np.isfinite(output)
@@ -45,7 +45,7 @@ def negatives(output: Floats, valid: Mask) -> Array:
 
 
 def mean_10s_change(output: Floats, input: Floats, valid: Mask, sigma: Floats, *, block: int = 10) -> Array:
-    """Root-mean-square change of 10-s means over blocks, in standard errors σ/√n of the mean of n observations."""
+    """RMS change of 10-s block means in units of σ/√n, the standard error of a mean of n observations."""
     size = output.shape[-1] // block * block
     shape = (len(output), -1, block)
     ok = (valid & np.isfinite(input) & np.isfinite(output))[:, :size].reshape(shape)
@@ -60,10 +60,11 @@ def mean_10s_change(output: Floats, input: Floats, valid: Mask, sigma: Floats, *
 
 
 def pair_agreement(output: Floats, input: Floats, partner: Floats, valid: Mask, *, slow: int = 301) -> float:
-    """RMS difference of one sensor to its raw duplicate, after denoising over before; (time,) each.
+    """RMS difference between a sensor and its raw duplicate, ratio after/before denoising; arrays are (time,).
 
-    `output` must come from an input without the partner, whose noise is then independent of it: 1 is no gain, √½ all
-    there is for equal noises, and smearing a plume costs. Their slow difference (median of 300 samples) is removed.
+    `output` must be computed without the partner, so that their noises are independent: 1 means no gain, √½ is the
+    optimum for equal noise levels, and smoothed plumes increase the value. The slow difference between both sensors
+    (median of 300 samples) is removed.
     """
     ok = valid & np.isfinite(output) & np.isfinite(input) & np.isfinite(partner)
     if np.count_nonzero(ok) < 3:
@@ -75,7 +76,7 @@ def pair_agreement(output: Floats, input: Floats, partner: Floats, valid: Mask, 
 
 
 def _percent(after: Array, before: Array) -> Array:
-    """100·(1 − after/before), NaN where there was nothing before."""
+    """100·(1 − after/before); NaN where `before` is not positive."""
     share = np.divide(after, before, where=before > 0, out=np.full(before.shape, np.nan))
     return np.asarray(100.0 * (1.0 - share))
 
@@ -89,7 +90,7 @@ def _variation(x: Array, ok: Mask) -> float:
 
 
 def _fast_powers(both: Array, ok: Mask) -> list[float]:
-    """The fast power of two records of one channel, at once where both are finite at the same samples."""
+    """High-frequency power of two records of one channel, computed jointly if finite at the same samples."""
     first, second = np.isfinite(both) & ok
     if not np.array_equal(first, second):
         return [float(_fast_power(row[None], mine)[0]) for row, mine in zip(both, (first, second), strict=True)]
@@ -97,7 +98,7 @@ def _fast_powers(both: Array, ok: Mask) -> list[float]:
 
 
 def _fast_power(x: Array, ok: Mask) -> Array:
-    """Power per sample of records (record, time) above a quarter of the Nyquist frequency of the sensor's own clock."""
+    """Power of records (record, time) above a quarter of the Nyquist frequency of the sensor's native rate."""
     at = np.flatnonzero(ok)
     if len(at) < _SHORTEST:
         return np.full(len(x), np.nan)

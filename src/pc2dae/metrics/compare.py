@@ -1,4 +1,4 @@
-"""Two methods on the same flights: seeds are not samples, flights are."""
+"""Paired comparison of two methods; the statistical unit is the flight, not the seed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pc2dae.arrays import Array, Floats
 
 @dataclass(frozen=True)
 class Difference:
-    """The mean paired difference with its bootstrap interval."""
+    """Mean paired difference with its bootstrap interval."""
 
     mean: float
     low: float
@@ -26,9 +26,9 @@ class Difference:
 
 
 def paired_difference(first: Floats, second: Floats, *, draws: int = 10_000, seed: int = 0) -> Difference:
-    """Mean of first − second, flight by flight, with the 95 % percentile interval over resampled flights.
+    """Mean of first − second over flights, with the 95 % percentile interval of a bootstrap over flights.
 
-    A flight in which either is NaN is left out.
+    Flights in which either value is NaN are omitted.
     """
     gap = np.asarray(first, np.float64) - np.asarray(second, np.float64)
     gap = gap[np.isfinite(gap)]
@@ -40,7 +40,7 @@ def paired_difference(first: Floats, second: Floats, *, draws: int = 10_000, see
 
 @lru_cache(maxsize=8)
 def _resampling(flights: int, draws: int, seed: int) -> Array:
-    """The weight of each flight in each resampled mean, (draw, flight): how often it was drawn, over the flights."""
+    """Weight of each flight in each bootstrap mean, (draw, flight): draw count divided by the number of flights."""
     drawn = np.random.default_rng(seed).integers(0, flights, (draws, flights))
     weight = np.zeros((draws, flights))
     np.add.at(weight, (np.arange(draws)[:, None], drawn), 1.0 / flights)

@@ -1,4 +1,4 @@
-"""The scores of a denoised flight, beside those of reference estimates: raw, clipped, constant."""
+"""Metrics of a denoised flight and of the reference estimates raw, clip and constant."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 
 def score_flight(clean: xr.Dataset, *, truth: xr.Dataset | None = None) -> pd.DataFrame:
-    """Columns method, channel, family, metric, value of a denoised flight and of reference estimates.
+    """Metrics of a denoised flight and of reference estimates: columns method, channel, family, metric, value.
 
-    Methods are the flight's own model, then raw, clip, constant and, where it is known, truth.
+    Methods are the flight's model, then raw, clip, constant and, if known, truth.
     """
     import pandas as pd
 
@@ -44,7 +44,7 @@ def score_flight(clean: xr.Dataset, *, truth: xr.Dataset | None = None) -> pd.Da
 
 
 def denoised_suite(clean: xr.Dataset) -> Suite:
-    """The families of which any channel was denoised."""
+    """Sub-suite of the families with at least one denoised channel."""
     suite = check_flight(clean)
     families = [f.name for f in suite.family if any(f"{c.name}_raw" in clean for c in f.channel)]
     if not families:
@@ -53,14 +53,14 @@ def denoised_suite(clean: xr.Dataset) -> Suite:
 
 
 def raw_arrays(clean: xr.Dataset, suite: Suite) -> tuple[Array, Mask]:
-    """What went into a denoised flight, (channel, time), and where it was an observation."""
+    """Input values of a denoised flight (channel, time) and the mask of observations."""
     values = np.stack([_column(clean, f"{n}_raw", n) for n in suite.names])
     flags = np.stack([clean[f"qc_{n}"].values & NOT_MEASURED for n in suite.names])
     return values, np.isfinite(values) & (flags == 0)
 
 
 def truth_array(truth: xr.Dataset, clean: xr.Dataset, suite: Suite, kind: str) -> Array:
-    """`<name>_<kind>` of a truth file at the flight's times, (channel, time); NaN where the truth has none."""
+    """`<name>_<kind>` of a truth file at the flight's times (channel, time); NaN if not available."""
     names = [f"{n}_{kind}" for n in suite.names]
     there = [n for n in names if n in truth]
     if not there:
@@ -75,7 +75,7 @@ def truth_array(truth: xr.Dataset, clean: xr.Dataset, suite: Suite, kind: str) -
 
 
 def estimate_of(clean: xr.Dataset, suite: Suite) -> Estimate:
-    """The estimate a denoised flight holds."""
+    """Estimate stored in a denoised flight."""
     value = np.stack([_column(clean, n) if f"{n}_raw" in clean else _column(clean, "") for n in suite.names])
     unbounded = np.stack([_column(clean, f"{n}_unbounded") for n in suite.names])
     some = any(f"{n}_uncertainty" in clean for n in suite.names)
@@ -86,7 +86,7 @@ def estimate_of(clean: xr.Dataset, suite: Suite) -> Estimate:
 def _answers(
     clean: xr.Dataset, suite: Suite, values: Array, valid: Mask, response: Array | None
 ) -> dict[str, Estimate]:
-    """The flight's own estimate, and the reference estimates."""
+    """Estimate of the flight's model, and the reference estimates."""
     steps = np.arange(values.shape[-1])
     raw = np.full(values.shape, np.nan)
     for row, series, seen in zip(raw, values, valid, strict=True):
@@ -111,7 +111,7 @@ def _answers(
 def _ambient_rows(
     estimate: Estimate, values: Array, valid: Mask, truth: xr.Dataset, clean: xr.Dataset, suite: Suite
 ) -> list[tuple[str, str, str, float]]:
-    """`ambient_error`: mean |estimate − ambient| [σ], a matter of calibration and lag more than of denoising."""
+    """`ambient_error`: mean |estimate − ambient| [σ], dominated by calibration and sensor lag, not by noise."""
     if not any(f"{n}_ambient" in truth for n in suite.names):
         return []
     ambient = truth_array(truth, clean, suite, "ambient")
@@ -122,6 +122,6 @@ def _ambient_rows(
 
 
 def _column(flight: xr.Dataset, *names: str) -> Array:
-    """The first of `names` that the flight has, as float64; NaN if it has none."""
+    """First variable of `names` present in the flight, as float64; NaN if none is."""
     found: Any = next((flight[n].values for n in names if n in flight), np.full(flight.sizes["time"], np.nan))
     return np.asarray(found, np.float64)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Words:
-    """One metric for people: `words` in full, `short` as a heading, `good` is "high", "low" or the value to be near."""
+    """Labels of a metric: `words` in full, `short` for headings; `good` is "high", "low" or a target value."""
 
     words: str
     unit: str
@@ -17,16 +17,16 @@ class Words:
 
     @property
     def full(self) -> str:
-        """In full with its unit in brackets."""
+        """Full label with the unit in brackets."""
         return f"{self.words} [{self.unit}]" if self.unit else self.words
 
     @property
     def heading(self) -> str:
-        """Short, with its unit."""
+        """Short label with the unit."""
         return f"{self.short}, {self.unit}" if self.unit else self.short
 
 
-# The order is the order of the tables.
+# In the order of the tables.
 METRICS: dict[str, Words] = {
     "mae_improvement": Words("MAE reduction", "%", "MAE reduction", 1, "high"),
     "snr_improvement": Words("SNR gain", "dB", "SNR gain", 2, "high"),

@@ -1,4 +1,4 @@
-"""How a denoiser changes emission ratios: the estimate's against the truth's, at the truth's encounters."""
+"""Error of emission ratios after denoising, relative to the truth, over the true plume encounters."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pc2dae.plumes.encounters import widened
 from pc2dae.plumes.species import PPB, sensors
 from pc2dae.suite import Suite
 
-SCORED = ("bc/co", "co/co2")  # the modified combustion efficiency follows from CO/CO₂ and hides its error
+SCORED = ("bc/co", "co/co2")  # MCE is a function of CO/CO₂ but insensitive to its error
 
 
 def ratio_error(unbounded: Floats, truth: Floats, sigma: Floats, suite: Suite) -> dict[str, float]:
-    """|Error| of the flight's integrated ΔBC/ΔCO and ΔCO/ΔCO₂ [%], from the unbounded estimate."""
+    """Absolute relative error of the flight's integrated ΔBC/ΔCO and ΔCO/ΔCO₂ [%], from the unbounded estimate."""
     true = _species(truth, sigma, suite)
     own = _species(unbounded, sigma, suite)
     errors = {}
@@ -30,7 +30,7 @@ def ratio_error(unbounded: Floats, truth: Floats, sigma: Floats, suite: Suite) -
 
 
 def _species(values: Floats, sigma: Floats, suite: Suite) -> dict[str, Array]:
-    """Excess of each species over its background: its sensors averaged by 1/σ², gases in ppb."""
+    """Excess of each species over its background: mean of its sensors weighted by 1/σ², gases in ppb."""
     excess = np.asarray(values, np.float64) - background(values, sigma)
     result = {}
     for species, names in sensors(suite).items():

@@ -1,6 +1,6 @@
-"""Metrics against truth: functions on (channel, time) arrays that give one value per channel.
+"""Metrics against the truth: functions on (channel, time) arrays that return one value per channel.
 
-Truth is max(response, bound): what the channel would read without random noise. σ is the noise of the raw record.
+The truth is max(response, bound), the noise-free reading. σ is the noise level of the raw data.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from scipy.special import ndtr
 from pc2dae.arrays import Array, Floats, Mask
 from pc2dae.plumes import background, find_encounters, half_rise, in_plume, threshold
 
-_LEAST_SNR = 5.0  # of a true peak whose height and excess are scored
+_LEAST_SNR = 5.0  # minimum SNR of a true peak to be scored
 _Z90 = 1.645
-_AROUND = 5  # samples before and after an encounter that belong to its integral
+_AROUND = 5  # samples before and after an encounter included in its integral
 
 
 def mae_improvement(output: Floats, input: Floats, truth: Floats, valid: Mask) -> Array:
@@ -27,18 +27,19 @@ def mae_improvement(output: Floats, input: Floats, truth: Floats, valid: Mask) -
 
 
 def snr_improvement(output: Floats, input: Floats, truth: Floats, valid: Mask) -> Array:
-    """10·log10(MSE(input)/MSE(output)) [dB] over observed samples; the truth itself scores infinity, given as NaN."""
+    """10·log10(MSE(input)/MSE(output)) [dB] over observed samples; NaN instead of infinity for the truth itself."""
     after, before = (_mean((np.asarray(x) - truth) ** 2, valid) for x in (output, input))
     ratio = np.divide(before, after, where=(after > 0) & (before > 0), out=np.full(before.shape, np.nan))
     return np.asarray(10.0 * np.log10(ratio))
 
 
 def plume_scores(value: Floats, unbounded: Floats, truth: Floats, sigma: Floats) -> dict[str, Array]:
-    """What happened to the plumes of each channel, at the encounters of the truth.
+    """Plume metrics of each channel, evaluated at the true encounters.
 
-    `encounters`, and of them `missed`; `false` ones (none of the truth's overlaps); over true peaks of SNR ≥ 5:
-    `peak_bias` mean error of the height [%], `edge_error` mean |shift| of the half-rise [samples], `excess_error`
-    mean |error| of the integral [%], from the unbounded estimate; `background_bias` mean error outside plumes [σ].
+    `encounters`: number of true encounters; `missed`: those not detected; `false`: detections that overlap no true
+    encounter. Over true peaks with SNR ≥ 5: `peak_bias`, mean error of the peak height [%]; `edge_error`, mean absolute
+    shift of the half-rise [samples]; `excess_error`, mean absolute error of the integral of the unbounded estimate [%].
+    `background_bias`: mean error outside plumes [σ].
     """
     level, limit = background(truth, sigma), threshold(truth, sigma)
     rises, sums = (np.asarray(x, np.float64) - background(x, sigma) for x in (value, unbounded))
@@ -75,7 +76,7 @@ def _plumes(true: Array, rise: Array, total: Array, limit: float, sigma: float) 
 
 
 def _edge(excess: Array, encounter: Any) -> float:
-    """The half-rise of the estimate within a true encounter: towards its own peak there."""
+    """Half-rise of the estimate within a true encounter, relative to the estimate's own peak."""
     peak_at = encounter.start + int(np.argmax(excess[encounter.start : encounter.stop]))
     first = max(encounter.start - _AROUND, 0)
     return half_rise(excess, type(encounter)(first, encounter.stop, peak_at, float(excess[peak_at])))
@@ -84,11 +85,11 @@ def _edge(excess: Array, encounter: Any) -> float:
 def interval_scores(
     value: Floats, unbounded: Floats, spread: Floats, truth: Floats, sigma: Floats, bound: Floats
 ) -> dict[str, Array]:
-    """How honest a stated uncertainty `spread` is: `coverage_90` [%] overall, in plumes and in background; width; CRPS.
+    """Calibration of a stated uncertainty `spread`: 90 % coverage [%] overall, in plumes and background; width; CRPS.
 
-    The interval is value ± 1.645·spread cut at the bound; `width_90` and `crps` in σ of the raw noise. The score is
-    that of a normal law around the unbounded estimate whose part below the bound lies on it (Gneiting & Raftery 2007,
-    doi:10.1198/016214506000001437).
+    The interval is value ± 1.645·spread, truncated at the bound; `width_90` and `crps` are in units of the raw noise σ.
+    The CRPS assumes a normal distribution around the unbounded estimate, censored at the bound (Gneiting & Raftery
+    2007, doi:10.1198/016214506000001437).
     """
     low = np.maximum(value - _Z90 * spread, np.asarray(bound)[:, None])
     high = np.maximum(value + _Z90 * spread, low)
@@ -107,7 +108,7 @@ def interval_scores(
 
 
 def censored_crps(truth: Floats, mean: Floats, sigma: Floats, bound: Floats) -> Array:
-    """Continuous ranked probability score of N(mean, σ²) with its part below `bound` moved onto it; truth ≥ bound.
+    """Continuous ranked probability score of N(mean, σ²) censored at `bound`; requires truth ≥ bound.
 
     σ·{z(2Φ(z) − 1) + 2φ(z) − 1/√π − [lΦ(l)² + 2φ(l)Φ(l) − Φ(√2 l)/√π]}, z = (truth − mean)/σ, l = (bound − mean)/σ.
     """
@@ -122,10 +123,11 @@ def censored_crps(truth: Floats, mean: Floats, sigma: Floats, bound: Floats) -> 
 def leakage(
     estimate: Callable[[Floats], Floats], values: Floats, sigma: Floats, *, channels: list[int] | None = None
 ) -> Array:
-    """A plume put into one channel only: the largest mean movement of any other channel, in that channel's σ.
+    """Leakage of a plume added to one channel: largest mean change of any other channel, in that channel's σ.
 
-    `estimate` maps values (channel, time) to a denoiser's values. The plume is 50 σ high, 10 samples wide, a third into
-    the record; movement is averaged over ± 3 widths. NaN for channels not asked for or of unknown noise.
+    `estimate` maps input values (channel, time) to denoised values. The plume is Gaussian, 50 σ high, with a standard
+    deviation of 10 samples, a third into the record; changes are averaged over ± 3 standard deviations. NaN for
+    channels that are not requested or have unknown noise.
     """
     size = values.shape[-1]
     time = np.arange(size) - size // 3
@@ -145,7 +147,7 @@ def leakage(
 
 
 def _mean(x: Floats | Mask, where: Mask) -> Array:
-    """Mean over time of the finite values of `x` where asked; NaN where there is none."""
+    """Mean over time of the finite values of `x` within `where`; NaN if there are none."""
     some = where & np.isfinite(x)
     count = some.sum(axis=-1)
     total = np.where(some, x, 0.0).sum(axis=-1)

@@ -1,4 +1,4 @@
-"""All metrics of an estimate as one tidy table: per channel, per family, overall."""
+"""All metrics of an estimate as a tidy table: per channel, per family and overall."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-ALL = "all"  # in place of a channel's or a family's name: the mean over them
-RATIO = "ratio"  # the family that emission ratios are listed under
+ALL = "all"  # replaces the channel or family name in rows with means
+RATIO = "ratio"  # family name of emission ratios
 
 
 def score(
@@ -30,10 +30,11 @@ def score(
     truth: Floats | None = None,
     sigma: Floats | None = None,
 ) -> pd.DataFrame:
-    """Columns channel, family, metric, value; a family's mean has channel "all", the mean of families family "all" too.
+    """Metrics of an estimate: columns channel, family, metric, value.
 
-    `estimate` and the raw `values` are in the order of `suite.names`; `truth` is the noise-free response, cut here at
-    the channels' bounds; `sigma` the raw noise, measured on `values` if not given.
+    Family means have channel "all"; the mean over families also has family "all". `estimate` and the raw `values` are
+    in the order of `suite.names`; `truth` is the noise-free response, clipped here at the channels' bounds; `sigma` is
+    the raw noise level, estimated from `values` if not given.
     """
     seen = valid & np.isfinite(values)
     noise = noise_level(values, seen).sigma if sigma is None else np.asarray(sigma, np.float64)
@@ -53,7 +54,7 @@ def score(
 
 
 def pair_scores(job: Job, values: Floats, environment: Floats, valid: Mask, suite: Suite) -> pd.DataFrame:
-    """`pair_agreement` of every sensor that has a duplicate: the denoiser runs again with the duplicate withheld."""
+    """`pair_agreement` of each sensor with a duplicate, with the duplicate withheld from the denoiser."""
     rows = []
     for pair in suite.duplicates():
         for name, other in (pair, pair[::-1]):
@@ -70,7 +71,7 @@ def pair_scores(job: Job, values: Floats, environment: Floats, valid: Mask, suit
 def leakage_scores(
     job: Job, values: Floats, environment: Floats, valid: Mask, suite: Suite, *, channels: list[str] | None = None
 ) -> pd.DataFrame:
-    """`leakage` out of each channel (or of `channels` alone): one run of the denoiser for each."""
+    """`leakage` from each channel, or from `channels` only; runs the denoiser once per channel."""
     sigma = noise_level(values, valid).sigma
     asked = [suite.names.index(name) for name in (suite.names if channels is None else channels)]
     moved = reference.leakage(lambda x: job(x, environment, valid).value, values, sigma, channels=asked)
@@ -78,7 +79,7 @@ def leakage_scores(
 
 
 def with_means(rows: list[tuple[str, str, str, float]]) -> pd.DataFrame:
-    """The rows, then the mean of each family, then the mean of families; NaN is left out of means."""
+    """Append family means and the mean over families to the rows; means ignore NaN."""
     import pandas as pd
 
     table = pd.DataFrame(rows, columns=["channel", "family", "metric", "value"])

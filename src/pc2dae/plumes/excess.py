@@ -1,4 +1,4 @@
-"""Integrated excess over background, and how far to trust it when errors are correlated in time."""
+"""Integrated excess over background and its uncertainty in the presence of autocorrelated errors."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 
 from pc2dae.arrays import Floats, Mask
 
-_FLANK = 150  # samples on either side that the background under an encounter rests on
-_JITTER = 0.1  # of a sample: how well a logger's clock says when a value was taken
-_LEAST_PLACES = 20  # plume-free places needed to trust their scatter
+_FLANK = 150  # samples on each side that determine the background beneath an encounter
+_JITTER = 0.1  # timing uncertainty of a logger [sample intervals]
+_LEAST_PLACES = 20  # plume-free positions required for a reliable scatter estimate
 
 
 @dataclass(frozen=True)
 class Excess:
-    """An integral over an encounter and its one-sigma uncertainty, in the channel's units times samples."""
+    """Integral over an encounter and its standard uncertainty, in the channel's units × samples."""
 
     value: float
     sigma: float
@@ -31,14 +31,18 @@ def integrate(
     seen: Mask | None = None,
     unseen_sigma: Floats | None = None,
 ) -> Excess:
-    """Σ excess over `interval`, one channel; `outside` marks plume-free samples, `seen` those that were observed.
+    """Sum of the excess of one channel over `interval`, with its uncertainty.
 
-    Its variance is the greater of two: propagated, v·(n + n²/m), with v the variance that one more sample adds to a sum
-    (σ² times the integral of the errors' correlation) and m the plume-free samples the background rests on; and
-    observed, the scatter of the same integral laid into plume-free air. To it comes what time costs where the plume is
-    steep: Σ (m²/12 + j²)Δ² over the steps Δ across m missing samples, whose values may lie anywhere between the ends,
-    each sample's time known to j of a step. And (Σ s)² over each gap, s the stated uncertainty of samples that were not
-    observed (`unseen_sigma`, 0 elsewhere): what is wrong in a gap is wrong as a whole.
+    `outside` marks plume-free samples and `seen` the observed samples. The variance is the larger of two estimates plus
+    two further terms:
+
+    - propagated: v·(n + n²/m), where v is the variance that each sample adds to a sum (σ² times the integral of the
+      error autocorrelation) and m is the number of plume-free samples that determine the background;
+    - observed: the scatter of the same integral over plume-free air;
+    - timing: Σ (m²/12 + j²)Δ² over steps Δ across m missing samples, whose values may lie anywhere between both ends,
+      with a timing uncertainty of j sample intervals; relevant where the plume is steep;
+    - gaps: (Σ s)² for each gap, where s is the stated uncertainty of samples that were not observed (`unseen_sigma`, 0
+      elsewhere); errors within a gap are assumed fully correlated.
 
     >>> plume = np.r_[np.zeros(20), np.full(5, 10.0), np.zeros(20)]
     >>> integrate(plume, (20, 25), plume == 0, noise_sum_variance=1.0).value
@@ -55,7 +59,7 @@ def integrate(
 
 
 def estimate_sum_variance(sigma: float, correlation_s: float, *, rate_hz: float = 1.0) -> float:
-    """v = σ²·τ·rate, for an estimate of standard uncertainty σ whose errors stay correlated over τ [s] in all.
+    """v = σ²·τ·rate, for an estimate with standard uncertainty σ and integral error correlation time τ [s].
 
     >>> estimate_sum_variance(2.0, 5.0)
     20.0
@@ -75,7 +79,7 @@ def _in_gaps(sigma: Floats) -> float:
 
 
 def _scatter(excess: Floats, outside: Mask, size: int) -> float:
-    """Variance of Σ over `size` samples minus `size` × the mean of both flanks, over places without plume."""
+    """Variance, over plume-free positions, of the sum of `size` samples minus `size` × the mean of both flanks."""
     flank = min(_FLANK, max(size, 30))
     total = np.concatenate([[0.0], np.cumsum(excess)])
     count = np.concatenate([[0], np.cumsum(outside)])

@@ -1,6 +1,6 @@
-"""Emission ratios and combustion efficiency, each with its uncertainty.
+"""Emission ratios and combustion efficiency with their uncertainties.
 
-Functions on arrays of one encounter or one flight; excesses in, so that background is already gone.
+All functions take the excess over background of one encounter or one flight.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from pc2dae.plumes.excess import Excess
 
 @dataclass(frozen=True)
 class Ratio:
-    """A ratio and its one-sigma uncertainty."""
+    """A ratio and its standard uncertainty."""
 
     value: float
     sigma: float
 
 
 def integral_ratio(numerator: Excess, denominator: Excess) -> Ratio:
-    """R = A/B from integrated excesses; σ² = (σ_A² + R²σ_B²)/B², their errors independent.
+    """R = A/B of two integrated excesses with independent errors; σ² = (σ_A² + R²σ_B²)/B².
 
-    First order: good while B is more than about four of its own sigmas.
+    First-order propagation; valid for B greater than about 4 σ_B.
 
     >>> integral_ratio(Excess(10.0, 1.0), Excess(100.0, 5.0)).value
     0.1
@@ -38,9 +38,9 @@ def integral_ratio(numerator: Excess, denominator: Excess) -> Ratio:
 
 
 def orthogonal_slope(x: Floats, y: Floats, *, sigma_x: float, sigma_y: float) -> float:
-    """The slope of y against x when both have errors (Deming), δ = σ_y²/σ_x².
+    """Slope of y against x with errors in both variables (Deming regression), δ = σ_y²/σ_x².
 
-    b = [S_yy − δS_xx + √((S_yy − δS_xx)² + 4δS_xy²)] / 2S_xy; NaN where x and y do not vary together.
+    b = [S_yy − δS_xx + √((S_yy − δS_xx)² + 4δS_xy²)] / 2S_xy; NaN if S_xy = 0.
 
     >>> x = np.arange(5.0)
     >>> orthogonal_slope(x, 2 * x, sigma_x=1.0, sigma_y=1.0)
@@ -56,12 +56,12 @@ def orthogonal_slope(x: Floats, y: Floats, *, sigma_x: float, sigma_y: float) ->
     delta = (sigma_y / sigma_x) ** 2
     rest = syy - delta * sxx
     root = np.hypot(rest, 2 * np.sqrt(delta) * sxy)
-    # The same root twice; of the two forms the one that takes no difference of two nearly equal numbers.
+    # Both forms give the same root; choose the one without cancellation.
     return float((rest + root) / (2 * sxy) if rest > 0 else 2 * delta * sxy / (root - rest))
 
 
 def correlation(x: Floats, y: Floats) -> float:
-    """r = S_xy/√(S_xx·S_yy) of the samples that both have; 0 where one of them does not vary.
+    """Pearson correlation r = S_xy/√(S_xx·S_yy) over samples finite in both; 0 if either is constant.
 
     >>> correlation(np.arange(5.0), -np.arange(5.0))
     -1.0
@@ -75,7 +75,7 @@ def correlation(x: Floats, y: Floats) -> float:
 
 
 def slope_ratio(x: Floats, y: Floats, *, sigma_x: float, sigma_y: float, block: int, seed: int = 0) -> Ratio:
-    """The orthogonal slope with the spread of a bootstrap over blocks as long as errors stay correlated [samples]."""
+    """Orthogonal slope with block-bootstrap uncertainty; `block` is the error correlation length [samples]."""
 
     def slope(index: NDArray[np.intp]) -> float:
         return orthogonal_slope(x[index], y[index], sigma_x=sigma_x, sigma_y=sigma_y)
@@ -86,9 +86,9 @@ def slope_ratio(x: Floats, y: Floats, *, sigma_x: float, sigma_y: float, block: 
 def block_bootstrap(
     statistic: Callable[[NDArray[np.intp]], float], size: int, *, block: int, draws: int = 200, seed: int = 0
 ) -> float:
-    """Standard deviation of a statistic of sample indices when blocks of consecutive samples are drawn again.
+    """Standard deviation of a statistic of sample indices by moving-block bootstrap.
 
-    Künsch 1989, doi:10.1214/aos/1176347265. The draws that give no number are left out.
+    Künsch 1989, doi:10.1214/aos/1176347265. Draws with a non-finite result are ignored.
     """
     length = min(max(block, 1), max(size // 2, 1))
     starts = np.random.default_rng(seed).integers(0, size - length + 1, (draws, -(-size // length)))
@@ -97,9 +97,7 @@ def block_bootstrap(
     finite = results[np.isfinite(results)]
     if len(finite) < draws // 2:
         return np.nan
-    low, high = np.percentile(
-        finite, [15.865, 84.135]
-    )  # a slope that hardly exists has tails; its middle is what counts
+    low, high = np.percentile(finite, [15.865, 84.135])  # robust: poorly determined slopes have heavy tails
     return float((high - low) / 2)
 
 

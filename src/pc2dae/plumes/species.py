@@ -1,4 +1,4 @@
-"""Which channels measure which species, and one signal per species out of several sensors."""
+"""Mapping of channels to chemical species, and selection of the sensors that represent each species."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _STANDARD_NAMES = {
     "mass_concentration_of_absorption_equivalent_black_carbon_of_dry_aerosol_particles_in_air": "bc",
 }
 _NAMES = frozenset(_STANDARD_NAMES.values()) | {"nox"}
-_BC_WAVELENGTH_NM = 880.0  # where soot absorbs and little else does
+_BC_WAVELENGTH_NM = 880.0  # near-infrared: absorption dominated by black carbon
 PPB = {"ppb": 1.0, "ppm": 1e3, "ppt": 1e-3, "nmol mol-1": 1.0, "umol mol-1": 1e3, "mmol mol-1": 1e6}  # mole fractions
 NG_M3 = {"ng m-3": 1.0, "ug m-3": 1e3, "mg m-3": 1e6}  # mass concentrations
 
 
 def species_of(channel: Channel) -> str | None:
-    """The species a channel measures, by its CF standard name or by how its own name begins ("co_a", "bc_ir_1")."""
+    """Species measured by a channel, from its CF standard name or the prefix of its name ("co_a", "bc_ir_1")."""
     if channel.difference_of is not None:
         return None
     if channel.standard_name is not None and channel.standard_name in _STANDARD_NAMES:
@@ -29,9 +29,9 @@ def species_of(channel: Channel) -> str | None:
 
 
 def sensors(suite: Suite) -> dict[str, tuple[str, ...]]:
-    """The channels that stand for each species: its fastest sensors, black carbon at the wavelength nearest 880 nm.
+    """Channels that represent each species: the fastest sensors; for black carbon, the wavelength nearest 880 nm.
 
-    Sensors within twice the shortest t90 are averaged; a slower one would smear what the fast one resolves.
+    Sensors with a t90 up to twice the shortest are averaged; slower sensors would smooth out resolved structure.
     """
     chosen: dict[str, tuple[str, ...]] = {}
     for species in sorted(_NAMES):
@@ -51,7 +51,7 @@ def sensors(suite: Suite) -> dict[str, tuple[str, ...]]:
 
 
 def have_ratio(numerator: str, denominator: str, *, above: str) -> bool:
-    """Whether species in these units can be divided: amounts by amounts, masses by masses, soot's mass by either.
+    """Whether a ratio is defined for these units: mole fractions, mass concentrations, or BC mass over either.
 
     >>> have_ratio("ng m-3", "ppb", above="bc"), have_ratio("mV", "ppb", above="co")
     (True, False)

@@ -1,6 +1,6 @@
-"""All plumes of a flight: encounters of every channel, emission ratios of the whole flight and of each encounter.
+"""Plume survey of a flight: encounters of each channel, emission ratios of the flight and of each encounter.
 
-Everything is computed from the unbounded estimate: a bound lifts clean air, and with it every integral.
+All results use the unbounded estimate, because a lower bound biases clean air, and hence every integral, upward.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
-RATIOS = {"bc/co": ("bc", "co"), "nox/co": ("nox", "co"), "co/co2": ("co", "co2")}  # what is emitted per what
-LEAST_CORRELATION = 0.5  # of two species: below that they hardly rise together, and a slope says nothing
-_LEAST_SNR = 3.0  # of the denominator's integral: below that a ratio says nothing
-_CONSTANT = 1e-9  # of a channel's values: a smaller rise is rounding
+RATIOS = {"bc/co": ("bc", "co"), "nox/co": ("nox", "co"), "co/co2": ("co", "co2")}  # name: (numerator, denominator)
+LEAST_CORRELATION = 0.5  # minimum correlation of two species for a meaningful slope
+_LEAST_SNR = 3.0  # minimum signal-to-noise ratio of the denominator's integral
+_CONSTANT = 1e-9  # relative variation below which a channel is treated as constant (rounding)
 
 ENCOUNTER_COLUMNS = ["channel", "number", "onset", "end", "peak_time", "duration_s"]
 ENCOUNTER_COLUMNS += ["peak", "excess", "excess_sigma", "snr", "units"]
@@ -42,50 +42,49 @@ RATIO_COLUMNS = ["scope", "onset", "ratio", "method", "value", "sigma", "units"]
 class Survey:
     """The plumes of a flight as tidy tables.
 
-    `begun` holds what is high from the first sample on, of channels and of the species that tells smoke: smoke from
-    before the record or a cell that still settles, nobody can say which. It counts as no encounter and is in no ratio.
+    `begun` lists intervals that are elevated from the first sample on, for channels and for the plume tracer. They may
+    be smoke that was present before the record starts or a cell that is still settling; the two cannot be
+    distinguished, so these intervals are not counted as encounters and are excluded from ratios.
     """
 
-    encounters: (
-        pd.DataFrame
-    )  # channel, number, onset, end, peak_time, duration_s, peak, excess, excess_sigma, snr, units
-    ratios: pd.DataFrame  # scope, onset, ratio, method, value, sigma, units
-    begun: pd.DataFrame  # as encounters
-    intervals: tuple[tuple[int, int], ...] = ()  # [start, stop) of each encounter with smoke, which ratios are over
+    encounters: pd.DataFrame  # columns: ENCOUNTER_COLUMNS
+    ratios: pd.DataFrame  # columns: RATIO_COLUMNS
+    begun: pd.DataFrame  # columns: ENCOUNTER_COLUMNS
+    intervals: tuple[tuple[int, int], ...] = ()  # [start, stop) of each encounter used for ratios
 
 
 @dataclass(frozen=True)
 class Signal:
     """One channel or species above its background."""
 
-    excess: Array  # (time,), channel's units
-    level: Array  # the background itself
-    limit: float  # where a plume starts; infinite for a constant, which has none
-    sigma: float  # of one sample; 0 where it is not known
-    sum_variance: float  # what a sample adds to the variance of a sum
-    seen: Mask  # samples that were observed, not interpolated
-    unseen_sigma: Array  # stated uncertainty of the others; 0 where observed, and where none is stated
+    excess: Array  # (time,) [channel's units]
+    level: Array  # background
+    limit: float  # plume threshold; infinite for a constant signal
+    sigma: float  # noise level of one sample; 0 if unknown
+    sum_variance: float  # variance that each sample adds to a sum
+    seen: Mask  # observed (not interpolated) samples
+    unseen_sigma: Array  # stated uncertainty of samples not observed; 0 where observed or not stated
     t90_s: float
     units: str
 
     @cached_property
     def outside(self) -> Mask:
-        """Samples of clean air: within 3 σ of the background."""
+        """Mask of clean-air samples: within 3 σ of the background."""
         return np.asarray(clean_air(self.excess[None], np.array([self.sigma]))[0])
 
     def saw_rise(self, start: int) -> bool:
-        """Whether the record holds a few samples of air before `start`."""
+        """Whether at least `SHORTEST` samples were recorded before `start`, so that the onset was observed."""
         return start >= int(np.argmax(self.seen)) + SHORTEST
 
     def over(self, interval: tuple[int, int]) -> Excess:
-        """The integral over an interval; its uncertainty is NaN where nothing tells it."""
+        """Integrated excess over an interval; its uncertainty is NaN if unknown."""
         found = integrate(self.excess, interval, self.outside, noise_sum_variance=self.sum_variance, seen=self.seen,
                           unseen_sigma=self.unseen_sigma)  # fmt: skip
         return found if found.sigma > 0 else replace(found, sigma=np.nan)
 
 
 def survey(flight: xr.Dataset, *, matched: bool = False) -> Survey:
-    """Encounters, excess and emission ratios of a flight; `matched` brings all species to one response time first."""
+    """Encounters, excess and emission ratios of a flight; `matched` first equalises all response times."""
     import pandas as pd
 
     suite = check_flight(flight)
@@ -96,7 +95,8 @@ def survey(flight: xr.Dataset, *, matched: bool = False) -> Survey:
     begun = [row for _, apart in found for row in apart]
     tracer = _tracer(species)
     if tracer is not None and not any(row[0] in sensors(suite)[tracer] for row in begun):
-        begun += _encounter_rows(flight, tracer, species[tracer], rate)[1]  # its sensors are not, but their mean is
+        # The mean of several sensors can be elevated although no single one is.
+        begun += _encounter_rows(flight, tracer, species[tracer], rate)[1]
     intervals = encounter_intervals(species, rate)
     return Survey(
         pd.DataFrame([row for rows, _ in found for row in rows], columns=ENCOUNTER_COLUMNS),
@@ -107,7 +107,7 @@ def survey(flight: xr.Dataset, *, matched: bool = False) -> Survey:
 
 
 def channel_signals(flight: xr.Dataset, suite: Suite) -> dict[str, Signal]:
-    """Each channel above its background; channels without a usable observation are left out."""
+    """Signal of each channel over its background; channels without observations are omitted."""
     values, seen, unseen, sigma, variance = [], [], [], [], []
     names = [n for n in suite.names if observed(flight, n).any() and np.isfinite(_best(flight, n)).any()]
     for name in names:
@@ -124,7 +124,7 @@ def channel_signals(flight: xr.Dataset, suite: Suite) -> dict[str, Signal]:
         variance.append(_sum_variance(flight, name, suite.rate_hz, sigma[-1], float(np.nan_to_num(noise.lag1[0]))))
     if not names:
         raise FlightError(
-            "no channel of the flight holds a usable observation", hint="look at it with `pc2dae inspect`"
+            "no channel of the flight has a usable observation", hint="check the flags with `pc2dae inspect`"
         )
     x = np.stack(values)
     level = background(x, np.array(sigma))
@@ -135,7 +135,7 @@ def channel_signals(flight: xr.Dataset, suite: Suite) -> dict[str, Signal]:
 
 
 def species_signals(signals: dict[str, Signal], suite: Suite, *, matched: bool = False) -> dict[str, Signal]:
-    """One signal per species: the mean of its sensors weighted by 1/σ², gases in ppb; NOₓ = NO + NO₂."""
+    """One signal per species: mean of its sensors weighted by 1/σ², gases in ppb; NOₓ = NO + NO₂."""
     chosen = {s: [signals[n] for n in names if n in signals] for s, names in sensors(suite).items()}
     species = {s: _averaged(group) for s, group in chosen.items() if group}
     if "nox" not in species and {"no", "no2"} <= species.keys() and species["no"].units == species["no2"].units:
@@ -147,7 +147,7 @@ def species_signals(signals: dict[str, Signal], suite: Suite, *, matched: bool =
 
 
 def encounter_intervals(species: dict[str, Signal], rate_hz: float) -> list[tuple[int, int]]:
-    """When the flight is in smoke: where CO (or, without it, CO₂ or BC) is, widened by the slowest response."""
+    """Plume intervals of the flight from the tracer (CO, else CO₂, else BC), widened by the slowest response time."""
     tracer = _tracer(species)
     if tracer is None:
         return []
@@ -158,12 +158,12 @@ def encounter_intervals(species: dict[str, Signal], rate_hz: float) -> list[tupl
 
 
 def _tracer(species: dict[str, Signal]) -> str | None:
-    """The species that tells smoke."""
+    """Species used as plume tracer; None if there is none."""
     return next((name for name in ("co", "co2", "bc") if name in species), None)
 
 
 def without_slope(ratios: pd.DataFrame) -> list[str]:
-    """Of the ratios of one scope those that only integrals give: the two species hardly rise together."""
+    """Ratios of one scope without a slope estimate, because the two species are poorly correlated."""
     by = ratios.groupby("ratio", sort=False)["method"].agg(set)
     return [str(name) for name, methods in by.items() if name in RATIOS and "slope" not in methods]
 
@@ -171,7 +171,7 @@ def without_slope(ratios: pd.DataFrame) -> list[str]:
 def _ratio_rows(
     flight: xr.Dataset, species: dict[str, Signal], intervals: list[tuple[int, int]]
 ) -> list[tuple[Any, ...]]:
-    """Rows of the whole flight and of each encounter; without an encounter there are none."""
+    """Ratio rows of the whole flight and of each encounter; empty without encounters."""
     if not intervals:
         return []
     time = flight["time"].values
@@ -196,7 +196,7 @@ def _ratio_rows(
 
 def _ratios(a: Signal, b: Signal, parts: list[tuple[int, int]]) -> list[tuple[str, Ratio]]:
     below = _total(b, parts)
-    if not below.value > _LEAST_SNR * below.sigma:  # nothing to divide by, or its uncertainty is unknown
+    if not below.value > _LEAST_SNR * below.sigma:  # denominator not significant, or uncertainty unknown
         return []
     index = np.concatenate([np.arange(*part) for part in parts])
     found = [("integral", integral_ratio(_total(a, parts), below))]
@@ -215,7 +215,7 @@ def _total(signal: Signal, parts: list[tuple[int, int]]) -> Excess:
 def _encounter_rows(
     flight: xr.Dataset, name: str, signal: Signal, rate: float
 ) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
-    """The rows of a channel's encounters, and apart from them of what began before its record."""
+    """Rows of a channel's encounters, and separately of intervals already elevated when its record starts."""
     time = flight["time"].values
     rows: list[tuple[Any, ...]] = []
     begun: list[tuple[Any, ...]] = []
@@ -229,12 +229,12 @@ def _encounter_rows(
 
 
 def _best(flight: xr.Dataset, name: str) -> Array:
-    """The unbounded estimate where there is one."""
+    """The unbounded estimate if available, otherwise the channel itself."""
     return flight[f"{name}_unbounded" if f"{name}_unbounded" in flight else name].values.astype(np.float64)
 
 
 def _sum_variance(flight: xr.Dataset, name: str, rate: float, sigma: float, lag1: float) -> float:
-    """From the estimate's uncertainty and its correlation in time where both are stated, else from the raw noise."""
+    """Sum variance from the stated uncertainty and its correlation time if available, otherwise from the raw noise."""
     stated = flight.get(f"{name}_uncertainty")
     if stated is not None and "error_correlation_s" in stated.attrs:
         middle = float(np.nan_to_num(np.nanmedian(stated.values))) if np.isfinite(stated.values).any() else sigma
@@ -243,13 +243,13 @@ def _sum_variance(flight: xr.Dataset, name: str, rate: float, sigma: float, lag1
 
 
 def _limit(values: Array, sigma: Array) -> Array:
-    """Where a plume starts in each channel; a channel that does not vary has none."""
+    """Plume threshold of each channel; infinite for constant channels."""
     limit = threshold(values, sigma)
     return np.where(limit > _CONSTANT * np.abs(values).max(axis=-1), limit, np.inf)
 
 
 def _averaged(group: list[Signal]) -> Signal:
-    """The mean of sensors, gases in ppb; a sensor whose units cannot be converted to the first one's is left out."""
+    """Weighted mean of sensors, gases in ppb; sensors with units not convertible to the first one's are omitted."""
     first = group[0].units
     kind = next((kind for kind in (PPB, NG_M3) if first in kind), {first: 1.0})
     group = [s for s in group if s.units in kind]
@@ -264,7 +264,7 @@ def _added(first: Signal, second: Signal) -> Signal:
 
 
 def _combined(group: list[Signal], weights: Array, *, t90_s: float) -> Signal:
-    """Σ wᵢ·signalᵢ, the sensors' errors independent."""
+    """Weighted sum Σ wᵢ·signalᵢ, assuming independent sensor errors."""
     sigma = float(np.sqrt(sum((w * s.sigma) ** 2 for w, s in zip(weights, group, strict=True))))
     excess = np.sum([w * s.excess for w, s in zip(weights, group, strict=True)], axis=0)
     level = np.sum([w * s.level for w, s in zip(weights, group, strict=True)], axis=0)

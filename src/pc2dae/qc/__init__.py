@@ -1,4 +1,4 @@
-"""Quality control: flags for samples, verdicts on families."""
+"""Quality control: per-sample flags and keep/exclude decisions per family."""
 
 from pc2dae.qc.families import Verdict, judge_families
 from pc2dae.qc.flags import has_low_zero, shares, without_observation

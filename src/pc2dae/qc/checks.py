@@ -1,4 +1,4 @@
-"""Checks: pure functions from arrays to flag bits, thresholds as arguments; doubtful values are not flagged."""
+"""Quality checks: pure functions from arrays to flag bits; ambiguous values are not flagged."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from pc2dae.flags import (
 from pc2dae.noise import is_held, noise_level
 from pc2dae.qc.flags import marked
 
-_STUCK = 60  # samples of one single number from which a channel counts as stuck; shorter records may just be quiet
-_FINE = 100.0  # noise in resolutions: in fine numbers like these no rest is chance
+_STUCK = 60  # minimum length of a constant record to count as stuck; shorter records may just be quiet
+_FINE = 100.0  # noise-to-resolution ratio above which repeated values cannot be chance
 
 
 def missing(values: Floats, sentinels: Sequence[float] = ()) -> Bits:
-    """Not a number, or a sentinel that the logger writes for none.
+    """Flag non-finite values and sentinels.
 
     >>> missing(np.array([1.0, np.nan, -9999.0]), [-9999.0])
     array([0, 1, 1], dtype=int32)
@@ -38,7 +38,7 @@ def missing(values: Floats, sentinels: Sequence[float] = ()) -> Bits:
 
 
 def out_of_range(values: Floats, *, valid_min: float | None = None, valid_max: float | None = None) -> Bits:
-    """Values the sensor cannot give: below `valid_min` or above `valid_max`, where the suite has them.
+    """Flag values outside the sensor's range, below `valid_min` or above `valid_max`, if given.
 
     >>> out_of_range(np.array([-1.0, 5.0, 11.0]), valid_min=0.0, valid_max=10.0)
     array([4, 0, 4], dtype=int32)
@@ -52,12 +52,12 @@ def out_of_range(values: Floats, *, valid_min: float | None = None, valid_max: f
 
 
 def saturated(values: Floats, *, valid_max: float | None = None) -> Bits:
-    """Values exactly at the end of the sensor's range."""
+    """Flag values exactly at the upper end of the sensor's range."""
     return marked(values == valid_max if valid_max is not None else np.zeros(len(values), bool), SATURATED)
 
 
 def below_detection(values: Floats, *, detection_limit: float | None = None) -> Bits:
-    """True but small: less than the sensor can distinguish from zero.
+    """Flag values below the detection limit.
 
     >>> below_detection(np.array([0.1, 2.0]), detection_limit=0.5)
     array([64,  0], dtype=int32)
@@ -74,12 +74,12 @@ def stale(
     native_rate_hz: float | None = None,
     companions: Sequence[Floats] = (),
 ) -> Bits:
-    """Repeats of a value that the sensor gave before: the logger is faster than the sensor.
+    """Flag repeats of the sensor's previous value, which occur if the logger samples faster than the sensor.
 
-    `companions` are the sensor's other outputs: where one of them moved, the sample is new. A sensor known to be slower
-    than the grid (`native_rate_hz`) repeats; of one that is not, repeats count only if they cannot be chance: they come
-    far more often one sample apart than some samples apart, and what lies between two repeats is a jump of many steps
-    (a quantised channel that rests, or creeps from step to step, is not stale).
+    `companions` are the sensor's other outputs; a sample is new where one of them changed. Repeats are flagged for a
+    sensor known to be slower than the grid (`native_rate_hz`). Otherwise they are flagged only if they cannot be
+    chance: equal values are far more frequent at a lag of one sample than at longer lags, and values between repeats
+    differ by many quantisation steps (a quantised channel that is constant or changes by single steps is not stale).
     """
     same = _repeats(values)
     for companion in companions:
@@ -89,7 +89,7 @@ def stale(
     if native_rate_hz is None or native_rate_hz >= rate_hz:
         return marked(same if is_held(values.astype(np.float64)) else np.zeros(len(values), bool), STALE)
     if _step(values) > 0 and not companions:
-        # A quantised sensor may measure the same again: within a run, every period's first sample may be new.
+        # A quantised sensor may measure the same value twice: the first sample of each period may be new.
         same &= _place_in_run(same) % max(round(rate_hz / native_rate_hz), 1) != 0
     return marked(same, STALE)
 
@@ -97,11 +97,11 @@ def stale(
 def flat_line(
     values: Floats, *, sigma: float, lower_bound: float = 0.0, samples: int = 10, valid: Mask | None = None
 ) -> Bits:
-    """The same number `samples` times in a row where noise would not allow it: the sensor or its wire has died.
+    """Flag runs of at least `samples` equal values that the noise rules out, as from a failed sensor or wire.
 
-    That is so in a channel whose noise is well above its quantisation, and in a channel of `_STUCK` samples and more
-    that never gives another number. A channel whose noise does not reach its quantisation may rest for long and is not
-    flagged, nor are zeros and values at the bound: many instruments cut there in clean air. Only `valid` samples count.
+    Applies to channels whose noise is well above their quantisation, and to channels that are constant over `_STUCK` or
+    more samples. Channels with noise below their quantisation may be constant for long and are not flagged; neither are
+    zeros and values at the bound, where many instruments clip in clean air. Only `valid` samples are considered.
     """
     index = np.flatnonzero(np.isfinite(values) if valid is None else valid & np.isfinite(values))
     x = values[index]
@@ -122,7 +122,7 @@ def thermal_transient(
     window_s: float = 60.0,
     recovery_s: float = 60.0,
 ) -> Bits:
-    """The cell's temperature ran through more than `limit_c` within `window_s`, or did less than `recovery_s` ago."""
+    """Flag samples up to `recovery_s` after the cell temperature varied by more than `limit_c` within `window_s`."""
     window = max(round(window_s * rate_hz), 2)
     rolling = pd.Series(temperature_c).rolling(window, min_periods=2)
     fast = (rolling.max() - rolling.min() > limit_c).to_numpy()
@@ -130,23 +130,23 @@ def thermal_transient(
 
 
 def startup(is_starting: Mask) -> Bits:
-    """The instrument says it starts up, from its first sample on (later the same word means something else)."""
+    """Flag the start-up reported by the instrument; only from the first sample, as the status is ambiguous later."""
     known = np.asarray(is_starting, dtype=bool)
     end = len(known) if known.all() else int(np.argmin(known))
     return marked(np.arange(len(known)) < end, STARTUP)
 
 
 def tape_advance(attenuation: Floats, tape_position: Floats | None = None, *, fall: float = 1.0) -> Bits:
-    """The filter tape moved: attenuation fell by more than `fall`, or the tape's position changed.
+    """Flag filter tape advances: attenuation dropped by more than `fall`, or the tape position changed.
 
-    The step of attenuation to the first sample of a new spot is not a concentration, so that sample is flagged; samples
-    without attenuation on the way to it belong to the advance too.
+    The first sample of a new spot is flagged, because its attenuation step is not a concentration, and so are preceding
+    samples without attenuation.
     """
     known = np.flatnonzero(np.isfinite(attenuation))
     bad = np.zeros(len(attenuation), dtype=bool)
     moved = -np.diff(attenuation[known]) > fall
     if tape_position is not None:
-        moved |= np.diff(tape_position[known]) > 0.25  # a second's mean may hold both positions
+        moved |= np.diff(tape_position[known]) > 0.25  # a 1-s mean may mix both positions
     for event in np.flatnonzero(moved):
         bad[known[event] + 1 : known[event + 1] + 1] = True
     return marked(bad, TAPE_ADVANCE)
@@ -155,7 +155,7 @@ def tape_advance(attenuation: Floats, tape_position: Floats | None = None, *, fa
 def below_bound(
     values: Floats, valid: Mask, *, sigma: float, lower_bound: float, rate_hz: float = 1.0, window_s: float = 60.0
 ) -> Bits:
-    """The 60-s median lies more than one σ under the bound: an offset, not noise, is negative."""
+    """Flag samples whose 60-s median is more than 1 σ below the bound, which indicates an offset rather than noise."""
     window = max(round(window_s * rate_hz), 3)
     median = pd.Series(np.where(valid, values, np.nan)).rolling(window, center=True, min_periods=window // 3).median()
     return marked((median.to_numpy() < lower_bound - sigma) & valid, BELOW_BOUND)
@@ -168,7 +168,7 @@ def _repeats(values: Floats) -> Mask:
 
 
 def _is_noisy(x: Floats, index: NDArray[np.intp], is_long: Mask, sigma: float) -> bool:
-    """Whether the noise forbids long runs: `sigma` of all samples, or that between the runs where they are the most."""
+    """Whether the noise rules out long runs: `sigma` of all samples or, if runs dominate, the noise between them."""
     if np.isfinite(sigma) and sigma > 2.0 * _step(x):
         return True
     if np.count_nonzero(~is_long) < _STUCK:
@@ -185,7 +185,7 @@ def _place_in_run(same: Mask) -> NDArray[np.intp]:
 
 
 def _step(values: Floats) -> float:
-    """The quantisation of a channel: smallest gap of its values where they recur, 0 where each is its own."""
+    """Quantisation step: smallest difference between distinct values if values recur, otherwise 0."""
     finite = values[np.isfinite(values)]
     runs = finite[np.flatnonzero(np.diff(finite, prepend=np.nan) != 0)] if len(finite) else finite
     distinct = np.unique(runs)
@@ -195,7 +195,7 @@ def _step(values: Floats) -> float:
 
 
 def _held_for(events: Mask, samples: int) -> Mask:
-    """Events, and the `samples` after each."""
+    """Mask of events and the `samples` after each."""
     index = np.arange(len(events))
     last = np.maximum.accumulate(np.where(events, index, -len(events) - samples))
     return index - last <= samples

@@ -1,4 +1,4 @@
-"""Which families of channels carry information, decided from the data, with the reason in words."""
+"""Data-driven decision which channel families to keep, with a stated reason."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from pc2dae.flight.schema import channel_arrays, check_flight, observed
 from pc2dae.noise import Noise, noise_level
 from pc2dae.suite import Channel, Family, Suite
 
-MOSTLY_BELOW = 0.5  # more than half of a family lost below detection: it shows where smoke is, not how much
-SIGNED = 0.01  # a channel with more negatives than this is noise about its level, and can be averaged out of it
-PLUMES = 3.0  # signal-to-noise of some family from which the flight met plumes to be judged by
-WEAK_DIFFERENCE = 2.0  # a difference carries the noise of both its parts: it must stand clear of it
+MOSTLY_BELOW = 0.5  # share of values lost below detection above which a family is only qualitative
+SIGNED = 0.01  # share of negatives above which noise is not clipped at zero and can be averaged out
+PLUMES = 3.0  # minimum SNR of the best family for a flight to contain assessable plumes
+WEAK_DIFFERENCE = 2.0  # minimum SNR of a difference, which carries the noise of both channels
 _MEAN_S, _BACKGROUND_S = 9.0, 300.0
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a family is kept, why, and the figures behind it."""
+    """Whether a family is kept, with the reason and the underlying figures."""
 
     family: str
     kept: bool
@@ -35,9 +35,9 @@ class Verdict:
 def judge_families(
     flight: xr.Dataset, *, noise: Noise | None = None, keep: Sequence[str] = (), exclude: Sequence[str] = ()
 ) -> list[Verdict]:
-    """A verdict on every family of a flight; `keep` and `exclude` override the data.
+    """Decide for each family of a flight whether it is kept; `keep` and `exclude` override the decision.
 
-    `noise` is that of the suite's channels in their order, if it is known already.
+    `noise` is the noise level of the suite's channels in order, if already known.
     """
     suite = check_flight(flight)
     known = noise_level(*channel_arrays(flight, suite)) if noise is None else noise
@@ -50,9 +50,9 @@ def judge_families(
 
 
 def signal_to_noise(values: Array, valid: Mask, *, sigma: float, rate_hz: float = 1.0) -> float:
-    """Standard deviation of the plumes over that of the noise, `sigma`.
+    """Ratio of the standard deviation of the plume signal to that of the noise, `sigma`.
 
-    Plumes: 9-s means less the 300-s running median; what the noise leaves in such means is taken off.
+    The plume signal is the 9-s mean minus the 300-s running median; the residual noise variance is subtracted.
     """
     if not np.isfinite(sigma) or sigma == 0:
         return np.nan
@@ -61,7 +61,7 @@ def signal_to_noise(values: Array, valid: Mask, *, sigma: float, rate_hz: float 
     means = series.rolling(width, center=True, min_periods=max(width // 3, 1)).mean()
     slow = series.rolling(max(round(_BACKGROUND_S * rate_hz), 1), center=True, min_periods=1).median()
     plumes = (means - slow).dropna().to_numpy()
-    if len(plumes) == 0:  # so sparse that no 9 s hold three samples
+    if len(plumes) == 0:  # too sparse: no 9-s window has three samples
         return np.nan
     variance = float(np.var(plumes)) - sigma**2 / width
     return float(np.sqrt(max(variance, 0.0)) / sigma)
@@ -104,7 +104,7 @@ def _verdict(family: Family, figures: dict[str, float], best: float) -> Verdict:
         why = f"its plumes reach only {snr:.2f} times its noise ({WEAK_DIFFERENCE:g} required), others {best:.1f}"
         return Verdict(name, False, why, figures)
     if not np.isfinite(snr) or best < PLUMES:
-        return Verdict(name, True, "no plume in this flight to judge by", figures)
+        return Verdict(name, True, "no plumes in this flight to assess the family", figures)
     return Verdict(name, True, f"its plumes reach {snr:.1f} times its noise", figures)
 
 

@@ -1,4 +1,4 @@
-"""Flag bits as people read them."""
+"""Helpers to set and summarise flag bits."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from pc2dae.arrays import Bits
 from pc2dae.flags import FLAGS, NOT_MEASURED
 from pc2dae.flight.schema import observed
 
-_OFFSET_SHARE = 0.2  # of a flight flagged below_bound: then it is the sensor's zero, not a stretch of it
+_OFFSET_SHARE = 0.2  # share of samples flagged below_bound that indicates a zero offset of the whole flight
 
 
 def marked(where: ArrayLike, flag: int) -> Bits:
-    """The bits of one flag, set where `where` is true."""
+    """Bits of one flag, set where `where` is true."""
     return np.where(np.asarray(where, dtype=bool), flag, 0).astype(np.int32)
 
 
 def shares(bits: ArrayLike) -> dict[str, float]:
-    """The share of samples that carry each flag, of those flags that occur at all."""
+    """Share of samples with each flag, for flags that occur."""
     values = np.asarray(bits, dtype=np.int64)
     found = {name: float(np.mean((values & flag) != 0)) for name, flag in FLAGS.items()} if values.size else {}
     return {name: share for name, share in found.items() if share > 0}
 
 
 def has_low_zero(bits: ArrayLike) -> bool:
-    """Whether a channel's zero lies below its bound: a fifth of its samples and more say so."""
+    """Whether a channel's zero lies below its bound: more than 20 % of samples are flagged below_bound."""
     return shares(bits).get("below_bound", 0.0) > _OFFSET_SHARE
 
 
 def without_observation(flight: xr.Dataset, names: Iterable[str]) -> dict[str, str]:
-    """Of these channels those without a single usable sample, and why: {"so2_a": "100 % out_of_range"}."""
+    """Channels without any usable sample, with the reason: {"so2_a": "100 % out_of_range"}."""
     empty = [name for name in names if not observed(flight, name).any()]
     found = {name: shares(flight[f"qc_{name}"].values & NOT_MEASURED) for name in empty}
     ranked = {name: sorted(flags.items(), key=lambda flag: -flag[1]) for name, flags in found.items()}

@@ -1,7 +1,7 @@
-"""Screening: every check on every channel, thresholds from the suite, flags into the flight.
+"""Screening: run all checks on all channels, with thresholds from the suite, and store the flags in the flight.
 
-Only sentinels are changed, to NaN; the history counts them. A value flagged as missing or impossible has no influence
-on the flags of other samples.
+Values are unchanged except sentinels, which become NaN and are counted in the history. Values flagged as missing or out
+of range do not affect the flags of other samples.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from pc2dae.sentinels import describe, find_sentinels
 from pc2dae.suite import ENVIRONMENT, MOTION, Channel, Suite
 from pc2dae.suite.instruments import RULES
 
-_NO_AIR = -9999.0  # never a real temperature, humidity, pressure or position
+_NO_AIR = -9999.0  # cannot be a valid temperature, humidity, pressure or position
 
 
 def screen(flight: xr.Dataset) -> xr.Dataset:
-    """A flight with the flags of all checks; screening again after compensation checks the new values.
+    """Return the flight with the flags of all checks; screen again after compensation to check the new values.
 
-    Flags already in the flight are kept (a reader or the simulator knows more than a check), except those of the value
-    itself: missing, range, spike, saturation, detection and bound are determined again.
+    Existing flags are kept, because a reader or the simulator has information that the checks lack. Flags that depend
+    on the value itself (missing, range, spike, saturation, detection limit, bound) are recomputed.
     """
     suite = check_flight(flight)
     flight = _without_sentinels(flight, suite)
@@ -48,7 +48,7 @@ def screen(flight: xr.Dataset) -> xr.Dataset:
     for row, channel in enumerate(suite.channels):
         bits[channel.name] |= _flat_line(values[row], bits[channel.name], channel, suite.rate_hz, float(sigma[row]))
     before, valid = valid, _measured(bits, suite)
-    dead = (before != valid).any(axis=1)  # a dead stretch has no noise
+    dead = (before != valid).any(axis=1)  # exclude flat lines, which have no noise
     sigma[dead] = noise_level(values[dead], valid[dead]).sigma
     instruments = [suite.instrument_of(name) for name in suite.names]
     moving = np.array([moves(v, ok, sigma=s) for v, ok, s in zip(values, valid, sigma, strict=True)])
@@ -62,7 +62,7 @@ def screen(flight: xr.Dataset) -> xr.Dataset:
             float(sigma[row]),
             np.logical_or.reduce(moving[others], axis=0),
         )
-    judged: dict[str, xr.Variable] = {}  # assigned together: xarray copies its list of variables at every assignment
+    judged: dict[str, xr.Variable] = {}  # assigned in one call: xarray copies all variables on each assignment
     for channel in suite.channels:
         qc = f"qc_{channel.name}"
         judged[qc] = xr.Variable("time", _inherited(bits, channel), dict(flight[qc].attrs))
@@ -79,7 +79,7 @@ def _measured(bits: dict[str, Bits], suite: Suite) -> Mask:
 
 
 def _without_sentinels(flight: xr.Dataset, suite: Suite) -> xr.Dataset:
-    """The flight with NaN for the sentinels of its channels, those the suite names and those that show."""
+    """Replace sentinels by NaN, both those listed in the suite and those detected in the data."""
     cleared: dict[str, xr.Variable] = {}
     lines = []
     for channel in suite.channels:
@@ -97,7 +97,7 @@ def _without_sentinels(flight: xr.Dataset, suite: Suite) -> xr.Dataset:
 
 
 def _before_noise(flight: xr.Dataset, suite: Suite, channel: Channel) -> Bits:
-    """Flags that need no noise level: they decide from which samples the noise is estimated."""
+    """Flags that do not require the noise level; they select the samples used to estimate it."""
     logged = flight[channel.name].values
     determined_again = MISSING | OUT_OF_RANGE | SPIKE | SATURATED | BELOW_DETECTION | BELOW_BOUND
     bits: Bits = flight[f"qc_{channel.name}"].values & ~np.int32(determined_again)
@@ -113,12 +113,12 @@ def _before_noise(flight: xr.Dataset, suite: Suite, channel: Channel) -> Bits:
         companions=_companions(flight, suite, channel),
     )
     bits |= _by_instrument(flight, suite, channel, values)
-    # A missing sample is not a repeat; the flag may have come with the flight.
+    # A missing sample is not a repeat, even if the input was flagged so.
     return np.where(bits & MISSING, bits & ~np.int32(STALE), bits).astype(np.int32)
 
 
 def _flat_line(values: Array, bits: Bits, channel: Channel, rate_hz: float, sigma: float) -> Bits:
-    """Repeats count here, stale or not: a slow sensor's as many times as its value is held."""
+    """Flat-line check including stale samples; the minimum run length scales with the sensor's hold time."""
     valid = (bits & np.int32(NOT_MEASURED & ~STALE)) == 0
     held = max(round(rate_hz / channel.native_rate_hz), 1) if channel.native_rate_hz is not None else 1
     return checks.flat_line(values, sigma=sigma, lower_bound=channel.lower_bound, samples=10 * held, valid=valid)
@@ -138,7 +138,7 @@ def _with_noise(values: Array, valid: Mask, channel: Channel, rate_hz: float, si
 
 
 def _by_instrument(flight: xr.Dataset, suite: Suite, channel: Channel, values: Array) -> Bits:
-    """What an instrument's other columns say about its channel, whose possible `values` are given."""
+    """Flags from an instrument's status and housekeeping columns; `values` are the channel's in-range values."""
     bits = np.zeros(len(values), dtype=np.int32)
     source = suite.sources.get((channel.difference_of or (channel.name,))[0])
     if source is None or source.instrument not in RULES:
@@ -169,7 +169,7 @@ def _by_instrument(flight: xr.Dataset, suite: Suite, channel: Channel, values: A
 
 
 def _companions(flight: xr.Dataset, suite: Suite, channel: Channel) -> list[Array]:
-    """The other outputs of a slow sensor: they distinguish a new sample of the same value from a repeat."""
+    """Other outputs of a slow sensor, used to distinguish a new sample of equal value from a repeat."""
     if channel.native_rate_hz is None or channel.name not in suite.sources:
         return []
     prefix = suite.sources[channel.name].variable("")
@@ -178,7 +178,7 @@ def _companions(flight: xr.Dataset, suite: Suite, channel: Channel) -> list[Arra
 
 
 def _inherited(bits: dict[str, Bits], channel: Channel) -> Bits:
-    """A difference inherits the flags of both its channels."""
+    """Flags of a channel; a difference inherits the flags of both its channels."""
     own = bits[channel.name]
     for parent in channel.difference_of or ():
         own = own | (bits[parent] & np.int32(NOT_MEASURED))

@@ -1,4 +1,4 @@
-"""Spikes: single samples that air cannot explain. Real plumes can be one sample wide, so evidence is required."""
+"""Detection of single-sample spikes; real plumes can be one sample wide, so further evidence is required."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pc2dae.arrays import Array, Bits, Mask
 from pc2dae.flags import SPIKE
 from pc2dae.qc.flags import marked
 
-_FACTOR = 8.0  # σ over both neighbours before anything is suspected
-_SLOW_S = 3.0  # t90 from which a sensor cannot follow a one-second puff
-_TRUSTED_S = 2.0  # cells in a good flow chamber are far faster than their data sheet: never count on more than this
+_FACTOR = 8.0  # minimum deviation from both neighbours [σ]
+_SLOW_S = 3.0  # t90 above which a sensor cannot follow a 1-s puff
+_TRUSTED_S = 2.0  # upper limit of the assumed t90: cells in a flow chamber are far faster than specified
 
 
 def spike(
@@ -23,13 +23,14 @@ def spike(
     rate_hz: float = 1.0,
     accompanied: Mask | None = None,
 ) -> Bits:
-    """Flag samples more than 8 σ over (or under) both neighbours that are also impossible, in one of four ways.
+    """Flag samples more than 8 σ above (or below) both neighbours that meet one of four further criteria.
 
-    1. A slow sensor (t90 ≥ 3 s) fell faster than towards the cleanest air of the flight:
+    1. A slow sensor (t90 ≥ 3 s) decays faster than it would in the cleanest air of the flight:
        x(t+1) < u + (x(t) − u)·exp(−ln10 / t90) − 2 σ, u the 1st percentile of 5-sample medians, t90 at most 2 s.
-    2. It lies more than 8 σ under the lower bound and under both neighbours.
-    3. It is the opposite swing beside one of those (a jolt of an aethalometer shows twice).
-    4. It is twice as far from the median as any sample that is not suspect, and no other channel moved (`accompanied`).
+    2. It is more than 8 σ below the lower bound and below both neighbours.
+    3. It is adjacent to such a sample with opposite sign (a shock to an aethalometer produces a pair).
+    4. Its deviation from the median is twice that of any unsuspected sample, and no other instrument responded
+       (`accompanied`).
     """
     flagged = np.zeros(len(values), dtype=bool)
     index = np.flatnonzero(valid & np.isfinite(values))
@@ -60,7 +61,7 @@ def spike(
 
 
 def moves(values: Array, valid: Mask, *, sigma: float) -> Mask:
-    """Where a channel changes by more than 6 σ within two samples either side: something happened in the air."""
+    """Mask of samples with a change of more than 6 σ within ±2 samples, which indicates a change in the air."""
     x = np.where(valid, values, np.nan)
     windows: Array = np.lib.stride_tricks.sliding_window_view(np.pad(x, 2, constant_values=np.nan), 5)
     changed: Mask = np.fmax.reduce(windows, axis=1) - np.fmin.reduce(windows, axis=1) > 6 * sigma
@@ -68,7 +69,7 @@ def moves(values: Array, valid: Mask, *, sigma: float) -> Mask:
 
 
 def _mirrors(x: Array, found: Mask) -> Mask:
-    """Samples beside a found one that swing the other way by half to twice as much."""
+    """Samples adjacent to a detected spike with a deviation of opposite sign and 0.5 to 2 times its size."""
     centre = np.median(x)
     swing = x - centre
     out = np.zeros(len(x), dtype=bool)

@@ -1,1 +1,1 @@
-"""How a sensor follows the air: its response time, and series brought to a common one."""
+"""Sensor response: estimation of response times, and matching of series to a common one."""

@@ -1,4 +1,4 @@
-"""Matched resolution: fast channels made as slow as the slowest before they are compared sample by sample."""
+"""Matching of response times: slow down fast channels before comparing channels sample by sample."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _LN10 = float(np.log(10.0))
 
 
 def match_response(values: Values, t90_s: float, target_t90_s: float, *, rate_hz: float = 1.0) -> Array:
-    """What a first-order channel would have read with a longer response time.
+    """Reading of a first-order channel if it had a longer response time.
 
-    A channel x = a₁x₋₁ + (1 − a₁)u, a = 10^(−1/(t90·rate)), is undone and redone with a₂ in one step:
-    y = a₂y₋₁ + (1 − a₂)/(1 − a₁)·(x − a₁x₋₁). For a₂ > a₁ this only ever smooths.
+    A channel x = a₁x₋₁ + (1 − a₁)u, a = 10^(−1/(t90·rate)), is deconvolved and low-pass filtered with a₂ in one step:
+    y = a₂y₋₁ + (1 − a₂)/(1 − a₁)·(x − a₁x₋₁). For a₂ > a₁ the combined filter always smooths.
 
     Args:
         values: The channel (time,), in any units, without gaps.
@@ -35,7 +35,7 @@ def match_response(values: Values, t90_s: float, target_t90_s: float, *, rate_hz
     if slow <= fast or len(x) == 0:
         return x
     gain = (1 - slow) / (1 - fast)
-    state = np.array([x[0] * (1 - gain)])  # as if the first value had stood for ever
+    state = np.array([x[0] * (1 - gain)])  # steady state at the first value
     matched: Array = lfilter([gain, -gain * fast], [1.0, -slow], x, zi=state)[0]
     return matched
 

@@ -1,9 +1,9 @@
-"""Response time: t90 of each channel from the plumes that a faster channel saw too.
+"""Estimation of the response time t90 of each channel from plumes also observed by a faster channel.
 
-Sensors are first-order low-passes L(τ) of the same air, t90 = τ·ln 10. If f is the fast channel and y the slow one,
-L(τ_f) y = ratio · L(τ_y) f above the background: no filter has to be undone. The τ_y, delay and ratio that leave the
-least squares over the whole flight are taken. Emission ratios vary from plume to plume, so the uncertainty comes from
-drawing stretches of the flight again and again.
+Sensors are modelled as first-order low-pass filters L(τ) of the same air, t90 = τ·ln 10. With the fast channel f and
+the slow channel y, L(τ_f) y = ratio · L(τ_y) f above the background, which requires no deconvolution. τ_y, delay and
+ratio are fitted by least squares over the whole flight. Emission ratios vary between plumes, so the uncertainty is
+estimated with a block bootstrap.
 """
 
 from __future__ import annotations
@@ -23,32 +23,32 @@ from pc2dae.noise import noise_level
 from pc2dae.suite import Channel, Suite
 
 _LN10 = float(np.log(10.0))
-_FAST_S = 3.0  # t90 up to which a channel may show others the plumes
+_FAST_S = 3.0  # maximum t90 of a reference channel
 _COARSE_S = np.array([1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0])
 _GRID_S, _SLOW_GRID_S = np.arange(1.0, 24.0, 0.5), np.arange(12.0, 92.0, 2.0)
-_BACKGROUND_S, _SLOW_BACKGROUND_S = 181.0, 601.0  # running median that is taken off
-_SLOW_S = 20.0  # beyond this the shorter background would take part of the response with it
-_DELAYS_S = np.arange(-8.0, 8.1, 1.0)  # a clock that could not be aligned is wrong by a few seconds
+_BACKGROUND_S, _SLOW_BACKGROUND_S = 181.0, 601.0  # window of the running median that is subtracted
+_SLOW_S = 20.0  # above this the short background window would remove part of the response
+_DELAYS_S = np.arange(-8.0, 8.1, 1.0)  # clocks that could not be aligned are off by a few seconds
 _FINE_S = np.arange(-1.5, 1.6, 0.5)
-_BLOCK_S = 90.0  # what is drawn again and again for the uncertainty
-_SEEN = 0.15  # correlation with the reference from which a t90 is accepted
+_BLOCK_S = 90.0  # block length of the bootstrap
+_SEEN = 0.15  # minimum correlation with the reference
 _DRAWS = 200
 
 
 @dataclass(frozen=True)
 class ResponseTime:
-    """t90 of a channel [s] with its standard uncertainty, and how it was found."""
+    """t90 of a channel [s], its standard uncertainty and the reference used."""
 
     t90_s: float
     uncertainty_s: float
     reference: str  # the faster channel, or "its own edges"
-    delay_s: float = np.nan  # behind the reference, clocks and tubes together [s]
+    delay_s: float = np.nan  # relative to the reference, clock error and tubing combined [s]
 
 
 def response_times(flight: xr.Dataset) -> dict[str, ResponseTime]:
-    """t90 of every channel that shows plumes; a difference of two channels has none of its own.
+    """t90 of each channel with plumes, except differences of two channels.
 
-    An ozone channel's is that of its OX cell, which is judged by all it feels, O3 and NO2 together.
+    For ozone it is the t90 of the OX cell, estimated from its total response to O3 and NO2.
     """
     suite = check_flight(flight)
     values = np.array([_felt(flight, suite, name) for name in suite.names], dtype=np.float64)
@@ -56,7 +56,7 @@ def response_times(flight: xr.Dataset) -> dict[str, ResponseTime]:
     sigma = noise_level(values, valid).sigma
     strength = {n: _strength(v, ok, s) for n, v, ok, s in zip(suite.names, values, valid, sigma, strict=True)}
     found: dict[str, ResponseTime] = {}
-    delays: dict[str, float] = {}  # one clock, one delay: an instrument's strongest channel finds it for all
+    delays: dict[str, float] = {}  # per instrument (one clock each), from its strongest channel
     for row in sorted(range(len(suite.names)), key=lambda r: -strength[suite.names[r]]):
         channel = suite.channels[row]
         if channel.difference_of is not None or valid[row].sum() < 100 or not sigma[row] > 0:
@@ -91,11 +91,11 @@ def against_faster(
     delay_s: float | None = None,
     rate_hz: float = 1.0,
 ) -> ResponseTime:
-    """t90 of a channel from a faster one without gaps in the same air; NaN where the two have nothing in common.
+    """t90 of a channel from a faster channel in the same air; NaN if the two are not correlated.
 
     Args:
         values: The channel, in its own units.
-        valid: Where the channel was observed.
+        valid: Mask of observed samples.
         fast: A faster channel in the same air, without gaps, in its own units.
         fast_t90_s: Response time of the faster channel [s].
         delay_s: Delay behind the faster channel, if known [s].
@@ -126,12 +126,12 @@ def against_faster(
 
 
 def own_edges(values: Array, valid: Mask, *, sigma: float, rate_hz: float = 1.0) -> ResponseTime:
-    """t90 from a channel's own steepest falls: no first-order sensor falls faster than exp(−t/τ) towards clean air.
+    """t90 from the steepest decays of a channel: a first-order sensor cannot decay faster than exp(−t/τ).
 
     Args:
         values: The channel, in its own units.
-        valid: Where it was observed.
-        sigma: Its noise, in its own units.
+        valid: Mask of observed samples.
+        sigma: Noise level, in the channel's units.
         rate_hz: Samples per second [Hz].
 
     >>> fall = 1000.0 * 10.0 ** (-np.arange(40) / 8.0)  # a tenth every 8 s
@@ -152,10 +152,10 @@ def own_edges(values: Array, valid: Mask, *, sigma: float, rate_hz: float = 1.0)
 
 
 def low_pass(values: Array, *, t90_s: float, rate_hz: float = 1.0) -> Array:
-    """A first-order sensor's reading of `values`: y(t) = a·y(t−1) + (1 − a)·x(t), a = exp(−ln10 / (t90 · rate)).
+    """First-order response to `values`: y(t) = a·y(t−1) + (1 − a)·x(t), a = exp(−ln10 / (t90 · rate)).
 
     Args:
-        values: What the sensor is exposed to, in any units; its first value is taken to have lasted.
+        values: Input of the sensor, in any units; starts in steady state at the first value.
         t90_s: Time to 90 % of a step [s].
         rate_hz: Samples per second [Hz].
 
@@ -169,7 +169,7 @@ def low_pass(values: Array, *, t90_s: float, rate_hz: float = 1.0) -> Array:
 
 @dataclass(frozen=True)
 class _Pair:
-    """A channel, already slowed by its reference's response, and that reference."""
+    """A channel, already filtered with the response of its reference, and the reference."""
 
     target: Array
     valid: Mask
@@ -177,7 +177,7 @@ class _Pair:
     rate_hz: float
 
     def misfit(self, t90s_s: Array, delays_s: Array, background_s: float) -> Array:
-        """Sum of squares (t90, delay, block) left at the flight's best ratio."""
+        """Residual sum of squares (t90, delay, block) at the best-fit ratio of the flight."""
         y = self._above(self.target, background_s)
         index = np.arange(len(y), dtype=np.float64)
         blocks = (index // (_BLOCK_S * self.rate_hz)).astype(np.intp)
@@ -210,7 +210,7 @@ def _filled(values: Array, valid: Mask) -> Array:
 
 
 def _felt(flight: xr.Dataset, suite: Suite, name: str) -> Array:
-    """What the sensor behind a channel feels: for an OX cell its NO2 is put back."""
+    """Total response of the sensor behind a channel: for an OX cell, including NO2."""
     values: Array = flight[name].values.astype(np.float64)
     source = suite.sources.get(name)
     if source is None or (source.instrument, source.column) != ("afe", "o3"):
@@ -228,7 +228,7 @@ def _felt(flight: xr.Dataset, suite: Suite, name: str) -> Array:
 
 
 def _strength(values: Array, valid: Mask, sigma: float) -> float:
-    """How far the highest hundredth of 5-sample medians stands over the middle, in σ."""
+    """99th percentile minus median of the 5-sample medians, in σ."""
     x = values[valid]
     if len(x) < 100 or not sigma > 0:
         return 0.0
@@ -237,7 +237,7 @@ def _strength(values: Array, valid: Mask, sigma: float) -> float:
 
 
 def _reference(suite: Suite, channel: Channel, strength: dict[str, float]) -> Channel | None:
-    """The fast channel of another instrument that shows the plumes best; a duplicate of the channel is preferred."""
+    """Fast channel of another instrument with the strongest plumes; a duplicate of the channel is preferred."""
     own = suite.instrument_of(channel.name)
     fast = [
         c
