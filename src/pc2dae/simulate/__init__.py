@@ -1,4 +1,4 @@
-"""Campaigns with known truth, from the physics of air, smoke and sensors."""
+"""Physical simulation of flights and campaigns with known truth."""
 
 from pc2dae.simulate.campaign import (
     SimulatedFlight,

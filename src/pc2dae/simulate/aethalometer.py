@@ -1,4 +1,4 @@
-"""MA200: light through a filter that darkens; black carbon is the scaled step of attenuation from second to second."""
+"""Simulated MA200 aethalometer: black carbon is proportional to the change in filter attenuation per second."""
 
 from __future__ import annotations
 
@@ -30,49 +30,49 @@ LAMPS = {
     "ir": (880.0, 10.120, 950_000.0, 2.0e5),
 }
 FLOWS_ML_MIN = (100.0, 50.0)  # through spot 1 and spot 2
-ADDITIVE_COUNTS = 1.2  # electronics
-FLOW_NOISE = 0.012  # relative; makes the noise grow with the signal
+ADDITIVE_COUNTS = 1.2  # electronic noise
+FLOW_NOISE = 0.012  # relative; source of signal-dependent noise
 START_UP_S = 22
-ADVANCE_S = 12  # the tape moves, then the lamps settle
+ADVANCE_S = 12  # tape movement and lamp settling
 DUAL_SPOT, EXTERNAL_POWER, STARTING = 64, 131_072, 2  # bits of the status word
 CHANNELS = {"bc_uv_1": ("uv", 0), "bc_uv_2": ("uv", 1), "bc_ir_1": ("ir", 0), "bc_ir_2": ("ir", 1)}
 
 
 def gain(lamp: str, flow_ml_min: float) -> float:
-    """Attenuation per second that 1 ng m-3 leaves: 100·σ·C·F/A."""
+    """Attenuation rate per ng m-3 of black carbon: 100·σ·C·F/A [s-1]."""
     return float(100.0 * LAMPS[lamp][1] * C_REF * (flow_ml_min * 1e-6 / 60.0) / SPOT_M2 * 1e-9)
 
 
 def absorbing(bc_880: Array, angstrom: Array, wavelength_nm: float) -> Array:
-    """Black carbon an aethalometer sees at a wavelength: BC·(880/λ)^(α − 1)."""
+    """Equivalent black carbon at a wavelength: BC·(880/λ)^(α − 1)."""
     return np.asarray(bc_880 * (880.0 / wavelength_nm) ** (angstrom - 1.0), dtype=np.float64)
 
 
 @dataclass(frozen=True)
 class _Tape:
-    """The filter tape in flight."""
+    """State of the filter tape during a flight."""
 
-    spot: NDArray[np.int64]  # number of the spot under the lamps at every fine step
-    advances_s: list[float]  # when it moved
-    used: float  # attenuation (ultraviolet, spot 1) collected before take-off
-    loading: float  # k: a reading falls by this share per unit of attenuation
+    spot: NDArray[np.int64]  # index of the spot in use at each fine time step
+    advances_s: list[float]  # times of tape advances
+    used: float  # attenuation (ultraviolet, spot 1) accumulated before take-off
+    loading: float  # k: relative loss of sensitivity per unit of attenuation
 
 
 def fly_ma200(plan: FlightPlan, path: Path, air: Air, smoke: Smoke) -> InstrumentRecord:
-    """The MA200's log of a flight, and the noise-free channels."""
+    """Simulate the MA200's log of a flight and its noise-free channels."""
     rng = plan.rng(10)
     rows = sampling(rng, plan.samples, jitter_s=0.02, gaps_per_hour=2.0, repeats_per_hour=1.0)
     t = rows.times_s
-    # Stamps are whole seconds and it measures just after each of its own: the clock's fraction follows from row one.
+    # Time stamps are whole seconds and samples are taken just after each; this fixes the fractional clock offset.
     clock = own_clock(rng)
     clock = Clock(round(clock.offset_s) + 0.3 - t[0] % 1.0, clock.drift_ppm)
-    t90 = float(rng.uniform(1.4, 2.4))  # tubing and flow chamber
+    t90 = float(rng.uniform(1.4, 2.4))  # tubing and flow cell
     seen = {
         lamp: lagged(absorbing(smoke.species["bc"], smoke.species["angstrom"], nm), t90_s=t90)
         for lamp, (nm, *_) in LAMPS.items()
     }
     tape = _tape(rng, seen["uv"], plan.samples)
-    warmth = 2.0e-3 * (lagged(air.temperature, t90_s=40) - air.temperature[0])  # filter and lamps feel the temperature
+    warmth = 2.0e-3 * (lagged(air.temperature, t90_s=40) - air.temperature[0])  # thermal drift of filter and lamps
     columns, clean = _optics(rng, rows, seen, tape, warmth)
 
     starting = t < START_UP_S
@@ -106,7 +106,7 @@ def fly_ma200(plan: FlightPlan, path: Path, air: Air, smoke: Smoke) -> Instrumen
 def _optics(
     rng: np.random.Generator, rows: Sampling, seen: dict[str, Array], tape: _Tape, warmth: Array
 ) -> tuple[dict[str, Array], dict[tuple[str, int], Array]]:
-    """Columns of counts, attenuation and black carbon, and the noise-free black carbon by lamp and spot."""
+    """Columns of counts, attenuation and black carbon, and noise-free black carbon by lamp and spot."""
     t = rows.times_s
     count = len(tape.spot)
     flow_true = [np.asarray(f * (1 + 0.004 * swell(rng, count, tau_s=60))) for f in FLOWS_ML_MIN]
@@ -120,7 +120,7 @@ def _optics(
     settling = 0.004 * np.exp(-_since_advance(tape.spot) / 4.0) * (tape.spot > 0)
     for lamp, (_, _, counts, electrons) in LAMPS.items():
         reference = counts * (1 + 2e-4 * at(t, swell(rng, count, tau_s=300)))
-        # The reference spot is larger and brighter: a third of the noise.
+        # The reference spot is larger and brighter and has a third of the noise.
         ref_read = reference + np.sqrt(ADDITIVE_COUNTS**2 + counts / electrons) / 3 * rng.standard_normal(len(t))
         columns[f"{lamp}_ref"] = np.rint(ref_read)
         for spot, flow in enumerate(FLOWS_ML_MIN):
@@ -139,13 +139,13 @@ def _optics(
                 _noise_free(rows, attenuation, tape) / gain(lamp, 1.0) / at(rows.every_s, flow_true[spot])
             )
         dark = columns[f"{lamp}_atn1"]
-        columns[f"{lamp}_k"] = np.where(dark > 3.0, tape.loading, 0.0)  # the firmware waits for enough darkening
+        columns[f"{lamp}_k"] = np.where(dark > 3.0, tape.loading, 0.0)  # the firmware requires a minimum attenuation
         columns[f"{lamp}_bcc"] = np.rint(columns[f"{lamp}_bc1"] / (1 - columns[f"{lamp}_k"] * dark))
     return columns, clean
 
 
 def _surroundings(rng: np.random.Generator, t: Array, plan: FlightPlan, path: Path, air: Air) -> dict[str, Array]:
-    """What the MA200 logs beside its optics: sampled air, its own inside, its own GPS."""
+    """Housekeeping columns of the MA200: sample air, internal conditions and GPS."""
 
     def noise(sigma: float) -> Array:
         return rng.normal(0, sigma, len(t))
@@ -163,8 +163,8 @@ def _surroundings(rng: np.random.Generator, t: Array, plan: FlightPlan, path: Pa
 
 
 def _tape(rng: np.random.Generator, uv: Array, samples: int) -> _Tape:
-    """The tape moves on each time the ultraviolet spot 1 gets too dark."""
-    limit = float(rng.uniform(3.0, 12.0))  # the operator's choice: low in thick smoke
+    """Advance the tape each time ultraviolet spot 1 reaches its attenuation limit."""
+    limit = float(rng.uniform(3.0, 12.0))  # set by the operator; low in dense smoke
     used = float(rng.uniform(0.0, 0.9)) * limit
     load = used + np.cumsum(gain("uv", FLOWS_ML_MIN[0]) * uv) * DT_S
     steps = (np.flatnonzero(np.diff(load // limit)) + 1) * DT_S
@@ -174,7 +174,7 @@ def _tape(rng: np.random.Generator, uv: Array, samples: int) -> _Tape:
 
 
 def _piecewise_sum(rate: Array, piece: NDArray[np.int64]) -> Array:
-    """∫ rate dt, from zero again on every new spot."""
+    """∫ rate dt, reset to zero at each new spot."""
     total = np.cumsum(rate) * DT_S
     first = np.searchsorted(piece, piece, side="left")
     return np.asarray(total - np.where(first > 0, total[first - 1], 0.0), dtype=np.float64)
@@ -185,7 +185,7 @@ def _since_advance(piece: NDArray[np.int64]) -> Array:
 
 
 def _steps(t: Array, attenuation: Array) -> Array:
-    """Attenuation gained per second since the row before; none for the first row and for a row written twice."""
+    """Attenuation change per second since the previous row; NaN for the first row, repeated rows keep their value."""
     gap = np.diff(t, prepend=t[0])
     with np.errstate(divide="ignore", invalid="ignore"):
         step = np.diff(attenuation, prepend=attenuation[0]) / gap
@@ -195,9 +195,9 @@ def _steps(t: Array, attenuation: Array) -> Array:
 
 
 def _noise_free(rows: Sampling, attenuation: Array, tape: _Tape) -> Array:
-    """Attenuation gained per second at every row: since the row logged before, or at a lost row since any row before.
+    """Noise-free attenuation change per second, since the previous logged row or, for lost rows, the previous row.
 
-    The step from the old spot to the new one is no reading.
+    The step between two spots is not a reading and is set to NaN.
     """
 
     def gained(t: Array) -> Array:
@@ -213,13 +213,13 @@ def _spot(t: Array, tape: _Tape) -> Array:
 
 
 def _new_spot(t: Array, tape: _Tape) -> Mask:
-    """Rows whose spot is not that of the row before."""
+    """Mask of rows with a different spot than the previous row."""
     spot = _spot(t, tape)
     return np.asarray(np.diff(spot, prepend=spot[0]) != 0)
 
 
 def _faults(lost: NDArray[np.int32], advances: list[float], new_spot: Array) -> NDArray[np.int32]:
-    """Flag bits per second: the start, the moving tape and the second after it hold no reading."""
+    """Flag bits per second: no readings during start-up, tape advances and the first second of a new spot."""
     bits = lost.copy()
     bits[:START_UP_S] |= STARTUP | MISSING
     for moment in advances:

@@ -1,4 +1,4 @@
-"""The air of a day: wind and turbulence, temperature, humidity and pressure, and the slowly drifting background."""
+"""Simulated atmosphere: wind, turbulence, temperature, humidity, pressure and slowly drifting background."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from pc2dae.simulate.processes import DT_S, lagged, swell, wander
 
 GRAVITY, GAS_CONSTANT = 9.80665, 287.05  # m s-2, J kg-1 K-1
 GROUND_M = 452.0  # above the geoid, near Prince Albert
-CHAMBER_T90_S = 8.0  # the payload's box takes its time; the small sensors in it follow within a second or two
-LAPSE = 0.0098  # K m-1, well mixed afternoon air
+CHAMBER_T90_S = 8.0  # payload enclosure; the small sensors inside respond within 1 to 2 s
+LAPSE = 0.0098  # K m-1, well-mixed afternoon boundary layer
 
 # Clean air of a rural autumn day: central value and relative spread between days.
 BACKGROUND = {
@@ -32,13 +32,13 @@ BACKGROUND = {
 
 @dataclass(frozen=True)
 class Air:
-    """The state of the air at the aircraft, at every fine time step."""
+    """State of the air at the aircraft at each fine time step."""
 
     wind: float  # mean [m s-1], blowing towards +x
-    drift_x: Array  # how far the air has moved since take-off [m]
+    drift_x: Array  # displacement of the air since take-off [m]
     drift_y: Array
-    meander: Array  # slow swing of the wind's direction [rad]
-    heave: Array  # slow swing of the plume's height, relative
+    meander: Array  # slow variation of the wind direction [rad]
+    heave: Array  # slow relative variation of the plume height
     temperature: Array  # [degC]
     vapour: Array  # partial pressure of water [hPa]
     pressure: Array  # [hPa]
@@ -51,17 +51,17 @@ class Air:
 
     @cached_property
     def chamber_temperature(self) -> Array:
-        """Of the air drawn past the cells, the SCD30, the BME280 and the MA200's inlet [degC]."""
+        """Air temperature in the flow chamber at the cells, SCD30, BME280 and MA200 inlet [degC]."""
         return lagged(self.temperature, t90_s=CHAMBER_T90_S) + 0.4
 
     @cached_property
     def chamber_humidity(self) -> Array:
-        """Of the same air [%]."""
+        """Relative humidity in the flow chamber [%]."""
         return lagged(self.humidity, t90_s=CHAMBER_T90_S)
 
 
 def weather(plan: FlightPlan, path: Path) -> Air:
-    """The air along `path` on the day of `plan`."""
+    """Simulate the air along `path` under the conditions of `plan`."""
     rng = plan.rng(1)
     count = len(path.x)
     wind = float(rng.uniform(2.4, 5.0))
@@ -98,9 +98,9 @@ def weather(plan: FlightPlan, path: Path) -> Air:
 
 
 def heated(air: Air, *, carbon: Array) -> Air:
-    """The air with the warmth and the water of the smoke in it, `carbon` [ppm] of CO + CO2.
+    """Add the heat and water vapour of the smoke, given its `carbon` [ppm] of CO + CO2, to the air.
 
-    1 kg of fuel gives 1.7 kg CO2, 18 MJ and 0.6 kg water: 16 mK and 0.9 Pa per ppm; half of it is radiated or lost.
+    1 kg of fuel emits 1.7 kg CO2, 18 MJ and 0.6 kg water: 16 mK and 0.9 Pa per ppm, half of which is radiated or lost.
     """
     return replace(air, temperature=air.temperature + 0.008 * carbon, vapour=air.vapour + 0.005 * carbon)
 

@@ -1,4 +1,4 @@
-"""A simulated flight in memory, and a campaign of them as the files the instruments make."""
+"""Simulated flights in memory, and simulated campaigns as instrument files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from pc2dae.simulate.truth import make_truth, write_truth
 
 @dataclass(frozen=True)
 class SimulatedFlight:
-    """The logs of one flight, and the truth about it."""
+    """Instrument logs of one simulated flight and its truth."""
 
     plan: FlightPlan
     streams: list[Stream]
@@ -34,12 +34,12 @@ class SimulatedFlight:
 
 
 def simulate_flight(seed: int, minutes: float = 25.0, *, perfect_sheets: bool = False) -> SimulatedFlight:
-    """One flight in memory, no files."""
+    """Simulate one flight in memory, without writing files."""
     return fly_plan(plan_campaign(seed, flights=1, minutes=minutes, perfect_sheets=perfect_sheets)[0])
 
 
 def fly_plan(plan: FlightPlan) -> SimulatedFlight:
-    """The flight that `plan` describes: path, air, smoke, then every instrument in it."""
+    """Simulate the flight described by `plan`: path, air, smoke, then each instrument."""
     path = fly(plan.rng(4), plan.samples)
     air = weather(plan, path)
     smoky = smoke(plan, path, air)
@@ -58,26 +58,26 @@ def fly_plan(plan: FlightPlan) -> SimulatedFlight:
 
 
 def write_flight_files(flight: SimulatedFlight, folder: str | PathLike[str]) -> Path:
-    """Write `folder`/flight_NNN/<instrument files> and `folder`/flight_NNN.truth.nc; gives back the flight's folder."""
+    """Write `folder`/flight_NNN/<instrument files> and `folder`/flight_NNN.truth.nc; return the flight's folder."""
     target = Path(folder) / flight.plan.name
     target.mkdir(parents=True, exist_ok=True)
     stamp = np.datetime_as_string(flight.plan.start, unit="s").replace("-", "")[2:].replace("T", "").replace(":", "")
     for stream in flight.streams:
         write, file = WRITERS[stream.instrument]
         for old in target.glob(file.format(unit=stream.unit, stamp="*")):
-            old.unlink()  # of an earlier campaign in the same folder, started at another hour
+            old.unlink()  # left by an earlier campaign with another start time
         write(target / file.format(unit=stream.unit, stamp=stamp), stream)
     write_truth(flight.truth, Path(folder) / f"{flight.plan.name}.truth.nc")
     return target
 
 
 def read_flight_files(folder: str | PathLike[str]) -> tuple[xr.Dataset, xr.Dataset]:
-    """The truth of a written flight, and the flight on its true seconds, read back from its instruments' files."""
+    """Read a written flight: its truth, and its instrument files on the true time grid."""
     truth = xr.load_dataset(Path(f"{folder}.truth.nc"))
     return truth, true_grid(read_logs([folder]).streams, truth)
 
 
-# instrument → writer and the name its file has on the memory card
+# instrument → writer and file name on the memory card
 WRITERS: dict[str, tuple[Callable[[Path, Stream], None], str]] = {
     "ma200": (ma200.write, "MA200-0187_S0016_{stamp}.csv"),
     "afe": (afe.write, "afe_{unit}.csv"),
@@ -90,7 +90,7 @@ WRITERS: dict[str, tuple[Callable[[Path, Stream], None], str]] = {
 
 
 def write_campaign(plans: list[FlightPlan], folder: str | PathLike[str], *, workers: int = 1) -> Iterator[Path]:
-    """Fly and write every plan, giving back each flight's folder as it is done."""
+    """Simulate and write all plans, yielding each flight's folder when complete."""
     if workers <= 1:
         for plan in plans:
             yield _fly_and_write(plan, folder)

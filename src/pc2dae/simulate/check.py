@@ -1,4 +1,4 @@
-"""Is a simulated campaign like the paper's? Published, simulated and tolerated, line by line (SCIENCE 5)."""
+"""Comparison of a simulated campaign with the statistics published in the paper (SCIENCE 5)."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ TARGETS = ("bc", "gas", "co2")
 
 @dataclass(frozen=True)
 class Check:
-    """One figure of the paper beside ours."""
+    """A published statistic, its simulated value and the tolerance."""
 
     what: str
     published: str
     simulated: float
-    low: float  # tolerated from …
-    high: float  # … to
+    low: float  # lower limit of the tolerance
+    high: float  # upper limit of the tolerance
     unit: str = ""
 
     @property
     def holds(self) -> bool:
-        """Whether the simulated figure lies within its tolerance."""
+        """Whether the simulated value is within tolerance."""
         return self.low <= self.simulated <= self.high
 
 
 def compare(flights: Sequence[xr.Dataset], truths: Sequence[xr.Dataset]) -> list[Check]:
-    """The published statistics beside those of `flights` (compensated, on the 1 Hz grid) and their truth."""
+    """Compare `flights` (compensated, on the 1 Hz grid) and their truth with the published statistics."""
     return [*_size(flights), *_negatives(flights), *_signals(flights), *_motion(flights), *_response(flights, truths)]
 
 
@@ -42,7 +42,7 @@ def _pool(flights: Sequence[xr.Dataset], name: str) -> Array:
 
 
 def _share(values: Array, threshold: float) -> float:
-    """Percent of the finite values below `threshold`."""
+    """Percentage of finite values below `threshold`."""
     finite = values[np.isfinite(values)]
     return float(100 * np.mean(finite < threshold)) if len(finite) else float("nan")
 
@@ -105,7 +105,7 @@ def _signals(flights: Sequence[xr.Dataset]) -> list[Check]:
 
 
 def _clean_air_lag1(flight: xr.Dataset, name: str) -> float:
-    """Lag-1 autocorrelation in the quieter half of a record's minutes."""
+    """Lag-1 autocorrelation over the half of the one-minute segments with the lowest variance."""
     values = np.asarray(flight[name].values, np.float64)
     pieces = values[: len(values) // 60 * 60].reshape(-1, 60)
     pieces = pieces[np.isfinite(pieces).sum(axis=1) >= 50]

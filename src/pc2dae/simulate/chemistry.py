@@ -1,4 +1,4 @@
-"""What burnt carbon brings with it: gases and particles by combustion phase, and ozone eaten by nitric oxide."""
+"""Smoke composition: gas and particle emissions by combustion phase, and titration of ozone by nitric oxide."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Species = dict[
     str, Array
 ]  # no no2 o3 so2 co [ppb], co2 [ppm], bc [ng m-3 at 880 nm], angstrom [1], pm1 pm25 pm10 [ug m-3]
 
-# Emission per ppm of burnt carbon (CO + CO2), smouldering and flaming, from emission factors of grass and boreal fuel
+# Emission per ppm of emitted carbon (CO + CO2), smouldering and flaming, from emission factors of grass and boreal fuel
 # (Akagi et al. 2011, doi:10.5194/acp-11-4039-2011): 0.3/0.8 g BC, 18/8 g PM2.5, 0.8/3.5 g NOx as NO, 0.9 g SO2 per kg.
 EMISSION = {
     "bc": (300.0, 850.0),  # ng m-3 per ppm
@@ -19,21 +19,21 @@ EMISSION = {
     "so2": (0.40, 0.30),
 }
 COMBUSTION_EFFICIENCY = (0.82, 0.955)  # CO2/(CO + CO2)
-NO_SHARE = (0.40, 0.85)  # of NOx, at the fire
-ANGSTROM = (1.45, 1.08)  # absorption exponent; brown carbon absorbs in the ultraviolet and comes from smouldering
-PM1_SHARE, PM10_SHARE = 0.86, 1.08  # of PM2.5, in smoke
+NO_SHARE = (0.40, 0.85)  # NO/NOx at the source
+ANGSTROM = (1.45, 1.08)  # absorption exponent; higher for smouldering, which emits UV-absorbing brown carbon
+PM1_SHARE, PM10_SHARE = 0.86, 1.08  # relative to PM2.5, in smoke
 TITRATION = 4.4e-4  # NO + O3 → NO2 + O2 [ppb-1 s-1 at 298 K]
 
 
 def emitted(species: str, flaming: Array) -> Array:
-    """Emission per ppm of carbon at a flaming share of 0…1."""
+    """Emission per ppm of carbon for a flaming share from 0 to 1."""
     return _between(EMISSION[species], flaming)
 
 
 def titrate(no: Array, o3: Array, *, age_s: Array) -> Array:
-    """O3 left [ppb] after NO + O3 → NO2 + O2 for `age_s`: D·O3/(NO·exp(k·D·t) − O3) with D = NO − O3.
+    """Remaining O3 [ppb] after NO + O3 → NO2 + O2 for `age_s`: D·O3/(NO·exp(k·D·t) − O3) with D = NO − O3.
 
-    Photolysis of NO2, which gives some back within minutes, is left out: the smoke is seconds to a minute old.
+    Photolysis of NO2, which regenerates O3 within minutes, is neglected: the smoke is seconds to a minute old.
     """
     excess = np.where(np.abs(no - o3) < 1e-3, 1e-3, no - o3)
     grown = np.exp(np.clip(TITRATION * excess * age_s, -50, 50))
@@ -41,7 +41,7 @@ def titrate(no: Array, o3: Array, *, age_s: Array) -> Array:
 
 
 def smoky(clean: Species, *, carbon: Array, flaming: Array, age_s: Array) -> Species:
-    """Air `clean` with smoke in it: `carbon` [ppm] of CO + CO2, its flaming share and its age."""
+    """Add smoke to `clean` air, given its `carbon` [ppm] of CO + CO2, flaming share and age."""
     efficiency = _between(COMBUSTION_EFFICIENCY, flaming)
     nox = emitted("nox", flaming) * carbon
     no = clean["no"] + nox * _between(NO_SHARE, flaming)

@@ -1,4 +1,4 @@
-"""When an instrument really samples, what its own clock calls that moment, and which rows its logger loses."""
+"""Simulated sampling times, clock errors and data loss of instrument loggers."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from pc2dae.flags import MISSING
 
 @dataclass(frozen=True)
 class Clock:
-    """A clock that is wrong: it shows true time + offset_s + drift_ppm·1e-6·(time since take-off)."""
+    """A clock with an error: it shows true time + offset_s + drift_ppm·1e-6·(time since take-off)."""
 
     offset_s: float
     drift_ppm: float
 
     def shows(self, start: np.datetime64, times_s: Array) -> NDArray[np.datetime64]:
-        """What the clock shows at true times [s after `start`]."""
+        """Displayed time at true times [s after `start`]."""
         shown = times_s * (1 + 1e-6 * self.drift_ppm) + self.offset_s
         return np.asarray(start.astype("datetime64[ns]") + np.rint(shown * 1e9).astype("timedelta64[ns]"))
 
@@ -28,20 +28,20 @@ GPS_CLOCK = Clock(0.0, 0.0)
 
 
 def own_clock(rng: np.random.Generator) -> Clock:
-    """A small logger's clock: set by hand to a few seconds, some tens of ppm off."""
+    """Random clock of a small logger: set manually to within a few seconds, drift of tens of ppm."""
     return Clock(float(np.clip(rng.normal(0.0, 2.2), -6.0, 6.0)), float(rng.normal(0.0, 18.0)))
 
 
 @dataclass(frozen=True)
 class Sampling:
-    """The rows an instrument's logger keeps, and those it loses while the instrument goes on."""
+    """Rows that a logger keeps, and rows that it loses while the instrument keeps measuring."""
 
     every_s: Array  # true time of each row, kept or lost
     lost: list[tuple[float, float]]  # gaps: true start and end [s]
 
     @property
     def kept(self) -> Mask:
-        """Which of `every_s` the logger keeps."""
+        """Mask of the rows in `every_s` that the logger keeps."""
         return _outside(self.every_s, self.lost)
 
     @property
@@ -59,7 +59,7 @@ def sampling(
     gaps_per_hour: float = 3.0,
     repeats_per_hour: float = 0.0,
 ) -> Sampling:
-    """Row times of a logger that starts a little late, jitters, drops out for seconds and writes the odd row twice."""
+    """Random row times of a logger with a late start, jitter, dropouts of several seconds and duplicated rows."""
     first = float(rng.uniform(0.15, 0.85)) / rate_hz
     times = first + np.arange(int((samples - first) * rate_hz)) / rate_hz
     times = np.clip(times + np.abs(rng.normal(0, jitter_s, len(times))), 0.0, samples - 1e-3)
@@ -80,7 +80,7 @@ def _outside(times_s: Array, gaps: list[tuple[float, float]]) -> Mask:
 
 
 def on_seconds(times_s: Array, values: Array, samples: int) -> Array:
-    """Mean of the rows in each true second; a second without rows lies on the straight line between its neighbours."""
+    """Mean of the rows in each true second; seconds without rows are interpolated linearly."""
     good = np.isfinite(values)
     second = times_s[good].astype(int)
     counts = np.bincount(second, minlength=samples)
@@ -92,8 +92,8 @@ def on_seconds(times_s: Array, values: Array, samples: int) -> Array:
 def response_on_seconds(rows: Sampling, values: Array, samples: int) -> Array:
     """The noise-free reading per true second, from its `values` at `rows.every_s`.
 
-    A second in the log has the mean of its rows there; in a second of which all rows were lost the sensor went on
-    reading, and has the mean of those.
+    Logged seconds are the mean of their logged rows. If all rows of a second were lost, the sensor kept measuring, and
+    the mean of the lost rows is used.
     """
     logged = lost_seconds(rows, samples) == 0
     counts = rows.kept | ~logged[rows.every_s.astype(int)]

@@ -1,4 +1,4 @@
-"""Electrochemical boards: gases to electrode millivolts, by AAN 803 read backwards, with all that cells do wrong."""
+"""Simulated electrochemical boards: electrode voltages from gas concentrations (inverse of AAN 803), with errors."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from pc2dae.simulate.plumes import Smoke
 from pc2dae.simulate.processes import DT_S, at, lagged, second_means, swell
 from pc2dae.simulate.record import InstrumentRecord
 
-DOUBLING_C = 10.0  # the zero current doubles per 10 degC
-AUXILIARY_NOISE = 0.25  # of the working electrode's
+DOUBLING_C = 10.0  # temperature increase that doubles the zero current
+AUXILIARY_NOISE = 0.25  # relative to the working electrode
 STUCK_CHANCE = 0.04  # per cell and flight
-FAILED_READS = 0.002  # share of rows whose conversion failed
+FAILED_READS = 0.002  # share of rows with a failed conversion
 
 
 @dataclass(frozen=True)
 class Electrodes:
-    """Noise-free electrodes of one cell at every fine step [mV]."""
+    """Noise-free electrode voltages of one cell at each fine time step [mV]."""
 
     we: Array
     ae: Array
 
 
 def fly_boards(plan: FlightPlan, air: Air, smoke: Smoke) -> list[InstrumentRecord]:
-    """The logs of both boards, and the noise-free channels."""
+    """Simulate the logs of both boards and their noise-free channels."""
     cells = make_cells(plan.seed, perfect_sheets=plan.perfect_sheets)
     boards = {unit: _board_temperature(plan, air, unit) for unit in BOARDS}
     electrodes = {name: _electrodes(plan, cell, air, smoke, boards[cell.unit]) for name, cell in cells.items()}
@@ -48,14 +48,14 @@ def fly_boards(plan: FlightPlan, air: Air, smoke: Smoke) -> list[InstrumentRecor
 
 
 def _board_temperature(plan: FlightPlan, air: Air, unit: str) -> Array:
-    """What the Pt1000 beside the cells feels: the chamber's air, and a little of the board's own warmth."""
+    """Temperature of the Pt1000 next to the cells: chamber air plus self-heating of the board."""
     rng = plan.rng(20, ord(unit))
     own = float(rng.uniform(0.4, 1.2)) + 0.03 * swell(rng, len(air.temperature), tau_s=90)
     return lagged(air.chamber_temperature, t90_s=float(rng.uniform(1.5, 2.5))) + own
 
 
 def _electrodes(plan: FlightPlan, cell: GasCell, air: Air, smoke: Smoke, temperature: Array) -> Electrodes:
-    """WE and AE of one cell: lagged gas times true sensitivity, other gases, humidity, drift, and the sheet's zero."""
+    """WE and AE of one cell: lagged gas response, cross-sensitivities, humidity, drift and zero offset."""
     rng = plan.rng(21, ord(cell.unit), *cell.gas.encode())
     own = sensitivity(cell.sheet, "we_sensitivity")
     felt = cell.sensitivity * (
@@ -80,7 +80,7 @@ def _electrodes(plan: FlightPlan, cell: GasCell, air: Air, smoke: Smoke, tempera
 def _read(
     cells: dict[str, GasCell], electrodes: dict[str, Electrodes], temperature: dict[str, Array]
 ) -> dict[str, Array]:
-    """Compensated channels [ppb] by the sheets handed out; the OX cell takes NO2 from its own board."""
+    """Channels [ppb] compensated with the factory sheets; the OX cell uses NO2 from its own board."""
     out: dict[str, Array] = {}
     for name in sorted(cells, key=lambda n: cells[n].gas == "o3"):
         cell, e = cells[name], electrodes[name]
@@ -90,7 +90,7 @@ def _read(
 
 
 def noise_ppb(cell: GasCell, cells: dict[str, GasCell]) -> float:
-    """White noise of a compensated channel, one sigma of a row [ppb]; O3 also carries the NO2 cell's."""
+    """White noise of a compensated channel, one sigma per row [ppb]; O3 includes the noise of the NO2 cell."""
     own = NOISE_PPB[cell.gas]
     if cell.gas != "o3":
         return own
@@ -101,10 +101,10 @@ def noise_ppb(cell: GasCell, cells: dict[str, GasCell]) -> float:
 def _zero_errors(
     plan: FlightPlan, cells: dict[str, GasCell], electrodes: dict[str, Electrodes], boards: dict[str, Array]
 ) -> dict[str, float]:
-    """How far each working electrode's zero has moved since the factory [mV].
+    """Zero shift of each working electrode since factory calibration [mV].
 
-    The cells' own errors are random; their common part (weather, age) is such that the planned share of compensated
-    values is negative. A channel's shift in ppb is turned into millivolts, an O3 shift also carrying the NO2 cell's.
+    Individual errors are random; the common error (weather, ageing) is chosen to give the planned share of negative
+    compensated values. Shifts in ppb are converted to mV; the shift of O3 includes that of the NO2 cell.
     """
     if plan.perfect_sheets:
         return dict.fromkeys(cells, 0.0)
@@ -153,13 +153,13 @@ def _log(
         white = mv / float(np.hypot(1.0, AUXILIARY_NOISE * share))
         faults[name] = lost_seconds(rows, plan.samples)
         spikes = np.zeros(len(t))
-        for _ in range(rng.poisson(1.2 * plan.samples / 1500)):  # the radio's bursts
+        for _ in range(rng.poisson(1.2 * plan.samples / 1500)):  # radio interference
             row = int(rng.integers(30, len(t) - 5))
             spikes[row] += rng.choice([-1, 1]) * mv * rng.uniform(8, 30)
             faults[name][int(t[row])] |= SPIKE
         we = at(t, electrodes[name].we) + white * rng.standard_normal(len(t)) + spikes
         ae = at(t, electrodes[name].ae) + AUXILIARY_NOISE * white * rng.standard_normal(len(t))
-        if rng.random() < STUCK_CHANCE:  # the multiplexer hangs: both electrodes repeat for a while
+        if rng.random() < STUCK_CHANCE:  # multiplexer fault: both electrodes are stuck
             first = int(rng.integers(60, len(t) - 60))
             held = slice(first, first + int(rng.integers(12, 40)))
             we[held], ae[held] = we[first], ae[first]
@@ -168,7 +168,7 @@ def _log(
         we[failed] = np.nan
         faults[name][t[failed].astype(int)] |= MISSING
         columns[f"{cell.gas}_we"], columns[f"{cell.gas}_ae"] = we, ae
-    faults[f"o3_{unit}"] |= faults[f"no2_{unit}"]  # compensation takes NO2 off: its faults are O3's too
+    faults[f"o3_{unit}"] |= faults[f"no2_{unit}"]  # compensation subtracts NO2, so O3 inherits its faults
     columns["temperature"] = at(t, temperature) + rng.normal(0, 0.02, len(t))
     every = rows.every_s
     sampled = {n: Electrodes(at(every, electrodes[n].we), at(every, electrodes[n].ae)) for n in cells}
@@ -194,7 +194,7 @@ def _board_sheet(unit: str, sensors: list[Sheet]) -> Sheet:
 
 
 def _true_sheet(cell: GasCell, zero_mv: float) -> Sheet:
-    """The sheet with which compensation would give the lagged ambient gas (cross-sensitivities and drift apart)."""
+    """Sheet that would recover the lagged ambient gas, except for cross-sensitivities and drift."""
     true = dict(cell.sheet)
     true["we_electronic_zero_mv"] += zero_mv
     true["we_total_zero_mv"] += zero_mv

@@ -1,4 +1,4 @@
-"""A simulated flight on its true seconds: what ingestion would give if it knew every clock exactly."""
+"""Simulated flight on the true time grid, as from ingestion with perfectly known clocks."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from pc2dae.suite import Suite, load_suite
 
 
 def true_grid(streams: Sequence[Stream], truth: xr.Dataset) -> xr.Dataset:
-    """The flight of `streams`, gases compensated, with each clock's error taken from the truth; no quality flags.
+    """Grid `streams` with the clock errors from the truth and compensate the gases; no quality flags.
 
-    Seconds without a row are missing; repeats of the SCD30 are kept as logged.
+    Seconds without rows are missing; repeated values of the SCD30 are kept.
     """
     suite = load_suite("black-kite")
     offsets, drifts = (json.loads(truth.attrs[key]) for key in ("clock_offset_s", "clock_drift_ppm"))
@@ -39,7 +39,7 @@ def true_grid(streams: Sequence[Stream], truth: xr.Dataset) -> xr.Dataset:
 
 
 def _columns(stream: Stream, suite: Suite) -> dict[str, Array]:
-    """The suite's variables that this stream holds."""
+    """Variables of the suite that this stream provides."""
     wanted = {source.column: name for name, source in suite.sources.items() if source.key == stream.key}
     if stream.instrument == "afe":
         return _gases(stream, wanted)
@@ -50,7 +50,7 @@ def _columns(stream: Stream, suite: Suite) -> dict[str, Array]:
 def _gases(stream: Stream, wanted: dict[str, str]) -> dict[str, Array]:
     sheets = {sheet["sensor_type"]: sheet for sheet in (stream.calibration or {})["sensors"]}
     out: dict[str, Array] = {}
-    for gas in sorted(wanted, key=lambda g: g == "o3"):  # the OX cell needs NO2 first
+    for gas in sorted(wanted, key=lambda g: g == "o3"):  # the OX cell requires NO2
         kind = FACTORY[gas][0]
         out[wanted[gas]] = compensate_cell(
             stream.columns[f"{gas}_we"],

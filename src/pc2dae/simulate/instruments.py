@@ -1,4 +1,4 @@
-"""The rest of the payload: SCD30, LI-830, two PMS5003, BME280 and the autopilot."""
+"""Simulated SCD30, LI-830, PMS5003, BME280 and autopilot."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from pc2dae.simulate.record import InstrumentRecord
 
 SCD30_T90_S = 20.0 * np.log(10.0)  # time constant 20 s (data sheet)
 PMS_WARM_UP_S = 8
-PMS_LIMIT = 1000.0  # ug m-3; the sensor saturates there
+PMS_LIMIT = 1000.0  # ug m-3; saturation of the sensor
 
 
 def fly_scd30(plan: FlightPlan, air: Air, smoke: Smoke) -> InstrumentRecord:
-    """The SCD30: a value every two seconds, logged every second, so that every second row is a repeat."""
+    """Simulate the SCD30: measured every 2 s but logged every second, so that every second row is a repeat."""
     rng = plan.rng(30)
     clock = own_clock(rng)
     rows = sampling(rng, plan.samples, jitter_s=0.01, gaps_per_hour=3.0)
     t = rows.times_s
-    phase = t[0] - 0.15  # the sensor measures by itself; the logger asks a moment later
-    taken = np.floor((rows.every_s - phase) / 2.0) * 2.0 + phase  # when the value a row shows was measured
+    phase = t[0] - 0.15  # the sensor is free-running; the logger polls slightly later
+    taken = np.floor((rows.every_s - phase) / 2.0) * 2.0 + phase  # measurement time of the value in each row
     measured = taken[rows.kept]
     zero, span = rng.normal(0, 8.0), rng.normal(1, 0.012)
     inside = lagged(smoke.species["co2"], t90_s=SCD30_T90_S)
     clean = zero + 420.0 + span * (at(taken, inside) - 420.0)
     warm = lagged(air.chamber_temperature, t90_s=8.0) + float(rng.uniform(1.5, 3.0))
     damp = lagged(air.chamber_humidity, t90_s=2.0) * 0.9 + 0.08 * swell(rng, len(air.humidity), tau_s=90)
-    pick = np.unique(measured, return_inverse=True)[1]  # one noise per measurement, not per row
+    pick = np.unique(measured, return_inverse=True)[1]  # one noise value per measurement, not per row
     columns = {
         "co2": np.round(clean[rows.kept] + rng.normal(0, 3.0, pick.max() + 1)[pick], 4),
         "temperature": np.round(at(measured, warm) + rng.normal(0, 0.02, pick.max() + 1)[pick], 4),
@@ -54,7 +54,7 @@ def fly_scd30(plan: FlightPlan, air: Air, smoke: Smoke) -> InstrumentRecord:
 
 
 def fly_li830(plan: FlightPlan, air: Air, smoke: Smoke) -> InstrumentRecord:
-    """The LI-830, pumped, two records a second."""
+    """Simulate the pumped LI-830 at 2 Hz."""
     rng = plan.rng(31)
     clock = own_clock(rng)
     rows = sampling(rng, plan.samples, rate_hz=2.0, jitter_s=0.01, gaps_per_hour=2.0)
@@ -84,7 +84,7 @@ def fly_li830(plan: FlightPlan, air: Air, smoke: Smoke) -> InstrumentRecord:
 
 
 def fly_pms5003(plan: FlightPlan, smoke: Smoke, unit: str) -> InstrumentRecord:
-    """One PMS5003: whole micrograms, a slow fan, noise that grows with the signal, zeros while it warms up."""
+    """Simulate one PMS5003: integer resolution, slow fan, signal-dependent noise, zeros during warm-up."""
     rng = plan.rng(32, int(unit))
     clock = own_clock(rng)
     rows = sampling(rng, plan.samples, jitter_s=0.08, gaps_per_hour=4.0, repeats_per_hour=2.0)
@@ -101,13 +101,13 @@ def fly_pms5003(plan: FlightPlan, smoke: Smoke, unit: str) -> InstrumentRecord:
         response[name] = response_on_seconds(rows, clean, plan.samples)
         faults[name] = lost_seconds(rows, plan.samples)
         faults[name][:PMS_WARM_UP_S] |= STARTUP
-        faults[name][on_seconds(t, logged, plan.samples) > PMS_LIMIT] |= SATURATED  # a flag tells of the log
+        faults[name][on_seconds(t, logged, plan.samples) > PMS_LIMIT] |= SATURATED  # flags refer to logged values
     stream = _stream(plan, "pms5003", unit, clock.shows(plan.start, t), columns, serial=f"PMS-{40 + int(unit):04d}")
     return InstrumentRecord(stream, clock, response, faults, dict.fromkeys(response, t90))
 
 
 def fly_bme280(plan: FlightPlan, air: Air) -> InstrumentRecord:
-    """The BME280, in the payload's chamber."""
+    """Simulate the BME280 in the flow chamber."""
     rng = plan.rng(33)
     clock = own_clock(rng)
     rows = sampling(rng, plan.samples, jitter_s=0.01, gaps_per_hour=2.0)
@@ -125,13 +125,13 @@ def fly_bme280(plan: FlightPlan, air: Air) -> InstrumentRecord:
 
 
 def fly_autopilot(plan: FlightPlan, path: Path, air: Air) -> InstrumentRecord:
-    """The autopilot at 5 Hz: GPS position and speed, the state estimator's speed, the barometer; its clock is GPS."""
+    """Simulate the autopilot at 5 Hz: GPS position and speed, EKF speed and barometer, with GPS time."""
     rng = plan.rng(34)
     t = np.arange(plan.samples * 5) / 5.0
     count = len(t)
     latitude, longitude = latitude_longitude(path, plan)
     east, north = (wander(rng, count, tau_s=20.0, sigma=0.6, dt_s=0.2) for _ in range(2))
-    # The receiver's and the estimator's errors are mostly the same, so that both call a hovering aircraft equally slow.
+    # GPS and EKF share most of their error, so that both report the same speed for a hovering aircraft.
     errors = [wander(rng, count, tau_s=2.0, sigma=0.018, dt_s=0.2) for _ in range(2)]
     scale = float(rng.normal(1.0, 0.0007))
     gps = np.hypot(

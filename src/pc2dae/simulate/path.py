@@ -1,4 +1,4 @@
-"""How the aircraft flies: parked, climbing, hovering, crossing the plume, with the paper's speed statistics."""
+"""Simulated flight path: parked, climbing, hovering and crossing the plume, with the paper's speed statistics."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from pc2dae.arrays import Array
 from pc2dae.simulate.processes import DT_S, RATE_HZ, swell
 
 # Paper: 36.9 % of the time below 0.1 m/s, median 0.21, mean 1.78, maximum 8.6 m/s.
-STILL_SHARE = 0.372  # parked or held by the autopilot
-DRIFT_SHARE = 0.185  # hovering loosely; the median lies in here
-MEAN_SPEED = 1.795  # planned; turning and shortening costs one percent
-MAX_SPEED = 8.6  # the autopilot's limit
+STILL_SHARE = 0.372  # parked or in position hold
+DRIFT_SHARE = 0.185  # drifting in hover; contains the median speed
+MEAN_SPEED = 1.795  # target; turns and truncation reduce it by 1 %
+MAX_SPEED = 8.6  # speed limit of the autopilot
 ACCELERATION = 1.6  # m s-2
 CLIMB = 2.0  # m s-1
 
 
 @dataclass(frozen=True)
 class Path:
-    """Where the aircraft is at every fine time step: x downwind and y across the wind of the fire, z above ground."""
+    """Position at each fine time step relative to the fire: x downwind, y crosswind, z above ground."""
 
     x: Array  # [m]
     y: Array
     z: Array
     vx: Array  # [m s-1]
     vy: Array
-    airborne: Array  # 1 in the air, 0 parked
+    airborne: Array  # 1 airborne, 0 parked
 
     @property
     def speed(self) -> Array:
@@ -36,7 +36,7 @@ class Path:
 
 
 def fly(rng: np.random.Generator, samples: int) -> Path:
-    """A flight of `samples` seconds from home, through the smoke and back."""
+    """Simulate a flight of `samples` seconds from home through the smoke and back."""
     still = round(STILL_SHARE * samples)
     drift = round(DRIFT_SHARE * samples)
     moving = samples - still - drift
@@ -47,7 +47,7 @@ def fly(rng: np.random.Generator, samples: int) -> Path:
     )
     rng.shuffle(hovers)
     order = _interleave(rng, hovers, legs[:-1])
-    # The climb out and the descent home happen in hovers: the first and the last of a flight.
+    # The aircraft climbs in the first hover and descends in the last.
     segments = [("parked", parked[0], 0.0), *order, legs[-1], hovers[-1], ("parked", parked[1], 0.0)]
     return _integrate(rng, segments, samples)
 
@@ -59,8 +59,8 @@ PathSegment = tuple[str, int, float]  # kind, seconds, cruise speed
 
 
 def _legs(rng: np.random.Generator, seconds: int, distance: float) -> list[PathSegment]:
-    """Legs that take `seconds` and together cover `distance` [m]; one reaches the speed limit, the last leads home."""
-    home = int(np.clip(seconds // 3, 20, 45))  # long enough to come back from anywhere
+    """Legs of total duration `seconds` and length `distance` [m]; one reaches the speed limit, the last leads home."""
+    home = int(np.clip(seconds // 3, 20, 45))  # sufficient to return from any position
     durations: list[int] = []
     while (left := seconds - home - sum(durations)) > 0:
         leg = int(rng.integers(14, 60))
@@ -96,7 +96,7 @@ def _split(rng: np.random.Generator, seconds: int, *, shortest: int, longest: in
 
 
 def _interleave(rng: np.random.Generator, hovers: list[PathSegment], legs: list[PathSegment]) -> list[PathSegment]:
-    """All hovers but the last, a few legs after each, the first hover first."""
+    """All hovers except the last, each followed by a random number of legs."""
     places = np.sort(rng.integers(0, len(hovers) - 1, len(legs))) if len(hovers) > 1 else np.zeros(len(legs), int)
     order: list[PathSegment] = []
     for i, hover in enumerate(hovers[:-1]):
@@ -151,11 +151,11 @@ def _integrate(rng: np.random.Generator, segments: list[PathSegment], samples: i
 
 
 def _arc(way: Array, speed: Array) -> Array:
-    """Bearing [rad] along the arc that covers the vector `way` [m]; straight where the leg is only just long enough."""
+    """Bearing [rad] along a circular arc with chord `way` [m]; straight if the leg is barely long enough."""
     travelled = np.cumsum(speed) * DT_S
     ratio = float(np.hypot(*way)) / max(float(travelled[-1]), 1e-9)
     turn = 0.0
-    if ratio < 0.97:  # chord over arc of a circle is sin(turn/2)/(turn/2)
+    if ratio < 0.97:  # chord-to-arc ratio of a circle: sin(turn/2)/(turn/2)
         low, high = 0.0, 1.9 * np.pi
         for _ in range(30):
             turn = 0.5 * (low + high)
@@ -166,7 +166,7 @@ def _arc(way: Array, speed: Array) -> Array:
 
 
 def _goal(rng: np.random.Generator, position: Array, reach: float) -> Array:
-    """Where a leg of length `reach` [m] leads: some place behind the fire, better through the plume than along it."""
+    """End point of a leg of length `reach` [m] downwind of the fire, preferably across the plume."""
     places = np.column_stack([rng.uniform(20, 200, 60), rng.uniform(-95, 95, 60)])
     misses = np.abs(np.hypot(*(places - position).T) - reach)
     crosses = places[:, 1] * position[1] < 0
@@ -174,7 +174,7 @@ def _goal(rng: np.random.Generator, position: Array, reach: float) -> Array:
 
 
 def _hover(rng: np.random.Generator, count: int, kind: str) -> tuple[Array, Array]:
-    """Speed with a prescribed distribution, and a bearing that turns so that the aircraft stays in its place."""
+    """Speed with a prescribed distribution, and a varying bearing that keeps the aircraft in place."""
     if kind == "parked":
         return np.zeros(count), np.zeros(count)
     quantile = np.argsort(np.argsort(swell(rng, count, tau_s=4))) / count
@@ -184,7 +184,7 @@ def _hover(rng: np.random.Generator, count: int, kind: str) -> tuple[Array, Arra
 
 
 def _climb(level: Array) -> Array:
-    """Height that follows the wanted `level` [m] at no more than the climb rate, without corners."""
+    """Height [m] that follows the target `level` smoothly, limited by the climb rate."""
     step = CLIMB * DT_S
     z = np.empty_like(level)
     now = 0.0

@@ -1,4 +1,4 @@
-"""The cells of the two boards: what each one really does, and the factory sheet it came with."""
+"""Simulated electrochemical cells: true properties and factory calibration sheets."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 Sheet = dict[str, Any]
 
-# WEe, WE0, AEe, AE0 [mV], gain [mV/nA], sensitivity [mV/ppb] as on real sheets (FIELD 3.5).
+# WEe, WE0, AEe, AE0 [mV], gain [mV/nA], sensitivity [mV/ppb] typical of real sheets (FIELD 3.5).
 FACTORY = {
     "no": ("NO-A4", 271.0, 19.0, 256.0, 23.0, 0.80, 0.408),
     "no2": ("NO2-A43F", 293.0, -5.0, 300.0, -5.0, -0.73, 0.196),
@@ -20,7 +20,7 @@ FACTORY = {
 SERIAL_PREFIX = {"no": 130, "no2": 212, "o3": 214, "so2": 134, "co": 132}
 BOARDS = {"a": ("no", "no2", "o3", "so2", "co"), "b": ("no", "no2", "o3", "co")}
 
-# t90 in the payload's flow chamber [s]; paper: median 4, quartiles 3 and 12.
+# t90 in the flow chamber [s]; paper: median 4, quartiles 3 and 12.
 T90 = {
     "no_a": 2.6,
     "no_b": 3.0,
@@ -32,11 +32,11 @@ T90 = {
     "o3_a": 11.9,
     "o3_b": 14.5,
 }
-# White, one sigma of a 1 Hz row (data sheets, FIELD 3.5).
+# White noise, one sigma at 1 Hz (data sheets, FIELD 3.5).
 NOISE_PPB = {"no": 24.0, "no2": 7.0, "o3": 5.5, "so2": 8.0, "co": 10.0}
-# How far zeros wander between calibration and flight.
+# Typical zero shift between calibration and flight.
 ZERO_PPB = {"no": 14.0, "no2": 8.0, "o3": 28.0, "so2": 5.0, "co": 110.0}
-# Sensitivity to another gas per own sensitivity, as data sheets have it; a real cell's is up to 3 times that.
+# Relative cross-sensitivities from data sheets; those of real cells are up to 3 times larger.
 CROSS = {
     "no": {"no2": 0.02},
     "no2": {"o3": 0.04, "no": 0.01},
@@ -53,22 +53,22 @@ class GasCell:
     gas: str
     unit: str
     sensor_type: str
-    sheet: Sheet  # as handed out
-    sensitivity: float  # true mV/ppb over the sheet's
-    no2_sensitivity: float  # true mV/ppb to NO2 over the sheet's (OX cell)
-    cross: dict[str, float]  # to other gases, per own sensitivity
+    sheet: Sheet  # factory calibration
+    sensitivity: float  # ratio of true to factory sensitivity
+    no2_sensitivity: float  # ratio of true to factory NO2 sensitivity (OX cell)
+    cross: dict[str, float]  # relative cross-sensitivities to other gases
     t90_s: float
-    zero_slope: float  # zero drifts with temperature beyond the sheet [ppb/degC]
-    wetting: float  # answer to changing humidity [ppb per %/min]
+    zero_slope: float  # uncompensated temperature drift of the zero [ppb/degC]
+    wetting: float  # response to humidity changes [ppb per %/min]
 
     @property
     def channel(self) -> str:
-        """As in the suite: "co_a"."""
+        """Channel name in the suite, such as "co_a"."""
         return f"{self.gas}_{self.unit}"
 
 
 def make_cells(seed: int, *, perfect_sheets: bool = False) -> dict[str, GasCell]:
-    """The payload's cells by channel; one payload flies a whole campaign."""
+    """Random cells by channel name; the same payload is used for a whole campaign."""
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0, 7)))
     cells = {}
     for unit, gases in BOARDS.items():
@@ -97,7 +97,7 @@ def make_cells(seed: int, *, perfect_sheets: bool = False) -> dict[str, GasCell]
 
 
 def _sheet(rng: np.random.Generator, gas: str) -> Sheet:
-    """A factory sheet; sensitivities spread by 30 % between cells of a kind."""
+    """Random factory sheet; sensitivities span a range of 30 % between cells of one type."""
     sensor_type, wee, we0, aee, ae0, gain, sensitivity = FACTORY[gas]
     wee, aee = (round(v + rng.normal(0, 3)) for v in (wee, aee))
     we0, ae0 = (round(v + rng.normal(0, 1.5), 1) for v in (we0, ae0))

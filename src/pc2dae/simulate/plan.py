@@ -1,4 +1,4 @@
-"""What is decided before anything flies: length, day, weather and share of smoke of every flight of a campaign."""
+"""Planning of a campaign: duration, date, weather and smoke share of each flight."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pc2dae.errors import Pc2daeError
 
 PAPER_FLIGHTS = 5
 PAPER_SAMPLES = 7_894
-UTC_OFFSET_MIN = -360  # Saskatchewan keeps this all year
+UTC_OFFSET_MIN = -360  # Saskatchewan, no daylight saving time
 
 PM_ABOVE_DETECTION = 0.332  # paper: 66.8 % below
 GAS_NEGATIVE = 0.335  # share of compensated gas values below zero, inferred from the paper's tables
@@ -19,34 +19,34 @@ GAS_NEGATIVE = 0.335  # share of compensated gas values below zero, inferred fro
 
 @dataclass(frozen=True)
 class FlightPlan:
-    """One flight before it happens."""
+    """Parameters of one flight."""
 
     seed: int
-    number: int  # in the campaign, from 1
+    number: int  # within the campaign, from 1
     samples: int  # seconds
     start: np.datetime64  # UTC
     temperature_c: float  # at the ground
     humidity_pct: float
-    smoke_share: float  # of the time with PM2.5 above detection
+    smoke_share: float  # share of time with PM2.5 above detection
     gas_negative: float  # share of negative gas values after compensation
     perfect_sheets: bool = False
 
     @property
     def name(self) -> str:
-        """What its folder and its truth file are called."""
+        """Name of the flight's folder and truth file."""
         return f"flight_{self.number:03d}"
 
     def rng(self, *key: int) -> np.random.Generator:
-        """The generator of one part of this flight."""
+        """Random generator for one part of this flight."""
         return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(self.number, *key)))
 
 
 def plan_campaign(
     seed: int, *, flights: int | None = None, minutes: float | None = None, perfect_sheets: bool = False
 ) -> list[FlightPlan]:
-    """The flights of a campaign; with neither `flights` nor `minutes`, the paper's 5 with 7,894 samples.
+    """Plan the flights of a campaign; by default the paper's 5 flights with 7,894 samples in total.
 
-    Conditions are stratified over the flights, so that a campaign spans the published ranges whatever the seed.
+    Conditions are stratified over the flights, so that a campaign spans the published ranges for any seed.
     """
     if flights is not None and flights < 1:
         raise Pc2daeError(f"{flights} flights cannot be simulated", hint="--flights takes 1 or more")
@@ -86,7 +86,7 @@ def plan_campaign(
 
 
 def _strata(rng: np.random.Generator, count: int) -> Array:
-    """`count` values over 0…1, one in each of `count` equal parts, in random order; their mean is ½."""
+    """`count` evenly spaced values from 0 to 1 in random order; their mean is ½."""
     if count == 1:
         return rng.uniform(0.3, 0.7, 1)
     return rng.permutation(np.linspace(0.0, 1.0, count))

@@ -1,4 +1,4 @@
-"""Smoke at the aircraft: meandering plumes of a few burning places, intermittent filaments, and haze around them."""
+"""Simulated smoke at the aircraft: meandering plumes of several fires, intermittent filaments and ambient haze."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from pc2dae.simulate.path import Path
 from pc2dae.simulate.plan import FlightPlan
 from pc2dae.simulate.processes import RATE_HZ, lagged, swell, wander
 
-DETECTABLE_PM = 7.5  # ug m-3, and a PMS5003 takes 5 s to answer
+DETECTABLE_PM = 7.5  # ug m-3, seen by a PMS5003 with a t90 of 5 s
 PMS_T90_S = 5.2
-PLUME_SHARE = 0.55  # of the detectable smoke is fresh plume; the rest is thin haze, old and smouldering
+PLUME_SHARE = 0.55  # share of detectable smoke from fresh plumes; the rest is aged smouldering haze
 HAZE_FLAMING, HAZE_AGE_S = 0.15, 600.0
-EDGE = 0.28  # half-width of a filament's edge in units of the turbulent field: edges of 1–10 m
+EDGE = 0.28  # half-width of a filament edge in units of the turbulent field; gives edges of 1–10 m
 
 
 @dataclass(frozen=True)
 class Smoke:
-    """Air with smoke in it, at the aircraft, at every fine time step."""
+    """Smoky air at the aircraft at each fine time step."""
 
     species: Species
-    background: Species  # the same air without the fresh plumes
+    background: Species  # air without fresh plumes
     carbon: Array  # excess CO + CO2 of the plumes [ppm]
-    flaming: Array  # share of flaming combustion in them
-    edge_m: Array  # 10–90 % widths of the sharp edges met [m]
+    flaming: Array  # share of flaming combustion in the plumes
+    edge_m: Array  # 10–90 % widths of the encountered plume edges [m]
 
 
 def smoke(plan: FlightPlan, path: Path, air: Air) -> Smoke:
-    """The smoke of a few burning places met along `path`.
+    """Simulate the smoke of several fires along `path`.
 
-    The spread of the plumes and the thickness of the haze are such that the aircraft spends the planned share of its
-    time in smoke a particle counter sees, and the fire is so strong that the thickest moment holds the planned soot.
+    Plume spread and haze concentration are adjusted so that the aircraft spends the planned share of time in smoke that
+    a particle counter detects; the fire strength is scaled to the planned maximum of black carbon.
     """
     rng = plan.rng(2)
     count = len(path.x)
@@ -58,7 +58,7 @@ def smoke(plan: FlightPlan, path: Path, air: Air) -> Smoke:
             weighted += part * _released(phase, age)
             aged += part * age
         some = np.maximum(total, 1e-30)
-        # Near the axis most air is smoky, at the fringe only the odd filament, each with a sharp edge.
+        # Mostly smoke near the plume axis, isolated filaments with sharp edges at the fringe.
         filled = expit((texture + 0.9 + 0.40 * np.log(total / total.max() + 1e-9)) / EDGE)
         carbon, flaming = total * filled * np.exp(0.55 * inside), weighted / some
         return carbon * (peak_bc / max(float(np.max(emitted("bc", flaming) * carbon)), 1e-30)), flaming, aged / some
@@ -82,7 +82,7 @@ def _pm25(carbon: Array, flaming: Array) -> Array:
 
 
 def _solve(share: Callable[[float], float], wanted: float, low: float, high: float) -> float:
-    """Where the rising function `share` reaches `wanted`, by halving the logarithm."""
+    """Argument at which the increasing function `share` reaches `wanted`, by bisection in log space."""
     for _ in range(10):
         middle = float(np.sqrt(low * high))
         low, high = (middle, high) if share(middle) < wanted else (low, middle)
@@ -90,13 +90,13 @@ def _solve(share: Callable[[float], float], wanted: float, low: float, high: flo
 
 
 def _phase(rng: np.random.Generator, count: int) -> Array:
-    """Flaming share of one burning place: flares up, then smoulders."""
+    """Flaming share of one fire, which decreases over time from flaming to smouldering."""
     decline = np.linspace(rng.uniform(0.2, 1.6), rng.uniform(-1.8, 0.2), count)
     return np.asarray(expit(1.2 * (decline + 1.3 * swell(rng, count, tau_s=90))), dtype=np.float64)
 
 
 def _released(source: Array, age: Array) -> Array:
-    """What the fire gave off `age` seconds before it is met."""
+    """Source value at emission time, `age` seconds before the encounter."""
     now = np.arange(len(source), dtype=np.float64)
     return np.interp(now - age * RATE_HZ, now, source)
 
@@ -108,9 +108,9 @@ def _plume(path: Path, air: Air, px: float, py: float, *, spread: float, rise: f
     swing = np.interp(np.arange(len(age)) - 0.5 * age * RATE_HZ, np.arange(len(age)), air.meander)
     axis_y = py + downwind * np.tan(swing)
     axis_z = 3.0 + 3.2 * rise * downwind ** (2 / 3) / air.wind * (1 + air.heave)
-    wide = spread * (8.0 + 0.09 * downwind)  # a burning strip, not a point
+    wide = spread * (8.0 + 0.09 * downwind)  # line source rather than point source
     tall = spread * (6.0 + 0.07 * downwind)
-    upwind = expit((path.x - px) / 2.0)  # nothing but a little backflow on the windward side
+    upwind = expit((path.x - px) / 2.0)  # small backflow upwind of the source
     shape = np.exp(-0.5 * ((path.y - axis_y) / wide) ** 2) * (
         np.exp(-0.5 * ((path.z - axis_z) / tall) ** 2) + np.exp(-0.5 * ((path.z + axis_z) / tall) ** 2)
     )
@@ -118,7 +118,7 @@ def _plume(path: Path, air: Air, px: float, py: float, *, spread: float, rise: f
 
 
 def _turbulence(rng: np.random.Generator, path: Path, air: Air, *, modes: int = 72) -> tuple[Array, Array]:
-    """Two unit-variance frozen −5/3 fields blown past the aircraft: for the filaments and for their inside."""
+    """Two unit-variance frozen turbulence fields with a −5/3 spectrum: filament structure and internal variability."""
     x, y, z = path.x - air.drift_x, path.y - air.drift_y, 1.4 * path.z
     fields = []
     for smallest in (8.0, 5.0):  # eddy sizes [m]
@@ -131,12 +131,12 @@ def _turbulence(rng: np.random.Generator, path: Path, air: Air, *, modes: int = 
         for (kx, ky, kz), w, phi in zip(direction.T, weight, offset, strict=True):
             field += w * np.cos(kx * x + ky * y + kz * z + phi)
         fields.append(field * np.sqrt(2 / np.sum(weight**2)))
-    # Eddies also live and die: a parked aircraft in still air sees change.
+    # Eddies also evolve in time: a parked aircraft in still air observes variability.
     return fields[0] * 0.95 + 0.3 * wander(rng, len(x), tau_s=20), fields[1]
 
 
 def _edges(carbon: Array, path: Path, air: Air) -> Array:
-    """10–90 % widths [m] of strong rises and falls, from the speed of the air past the aircraft."""
+    """10–90 % widths [m] of strong plume edges, from the air speed relative to the aircraft."""
     window = 2 * RATE_HZ
     if len(carbon) < 4 * window:
         return np.empty(0)

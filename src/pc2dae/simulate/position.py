@@ -1,4 +1,4 @@
-"""From metres around the fire to latitude and longitude."""
+"""Conversion of positions relative to the fire to latitude and longitude."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ METRES_PER_DEGREE = 111_195.0
 
 
 def latitude_longitude(path: Path, plan: FlightPlan) -> tuple[Array, Array]:
-    """Degrees north and east of the aircraft; the day's wind direction turns the picture."""
+    """Latitude and longitude of the aircraft [degrees], rotated by the wind direction of the day."""
     rng = plan.rng(3)
     towards = rng.uniform(0, 2 * np.pi)
     fire = FIRE[0] + rng.normal(0, 0.004), FIRE[1] + rng.normal(0, 0.006)

@@ -1,4 +1,4 @@
-"""Random processes and first-order lags on the fine time axis that all physics runs on."""
+"""Random processes and first-order lags on the fine time grid of the simulation."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from scipy.signal import lfilter
 
 from pc2dae.arrays import Array
 
-RATE_HZ = 20  # fast enough that a 1 m edge at 8.6 m/s (0.12 s) is still resolved before any instrument samples it
+RATE_HZ = 20  # resolves a 1 m edge at 8.6 m/s (0.12 s)
 DT_S = 1.0 / RATE_HZ
 
 
 def wander(rng: np.random.Generator, count: int, *, tau_s: float, sigma: float = 1.0, dt_s: float = DT_S) -> Array:
-    """A stationary Ornstein–Uhlenbeck process: standard deviation `sigma`, correlation exp(−|Δt|/tau_s)."""
+    """Stationary Ornstein–Uhlenbeck process: standard deviation `sigma`, correlation exp(−|Δt|/tau_s)."""
     a = float(np.exp(-dt_s / tau_s))
     kicks = rng.standard_normal(count) * (sigma * np.sqrt(1.0 - a * a))
     start = rng.standard_normal() * sigma
@@ -20,7 +20,7 @@ def wander(rng: np.random.Generator, count: int, *, tau_s: float, sigma: float =
 
 
 def swell(rng: np.random.Generator, count: int, *, tau_s: float, sigma: float = 1.0, dt_s: float = DT_S) -> Array:
-    """A smooth stationary process: an Ornstein–Uhlenbeck one, lagged twice, brought back to `sigma`."""
+    """Smooth stationary process: an Ornstein–Uhlenbeck process, low-pass filtered twice and rescaled to `sigma`."""
     warm = int(4 * tau_s / dt_s)
     rough = wander(rng, count + warm, tau_s=tau_s, dt_s=dt_s)
     a = float(np.exp(-dt_s / (0.5 * tau_s)))
@@ -30,7 +30,7 @@ def swell(rng: np.random.Generator, count: int, *, tau_s: float, sigma: float = 
 
 
 def lagged(values: Array, *, t90_s: float, dt_s: float = DT_S) -> Array:
-    """First-order response to `values`: 90 % of a step after `t90_s`; starts settled."""
+    """First-order response to `values`: 90 % of a step after `t90_s`; starts in steady state."""
     if t90_s <= 0:
         return values
     a = float(np.exp(-dt_s * np.log(10.0) / t90_s))
@@ -38,10 +38,10 @@ def lagged(values: Array, *, t90_s: float, dt_s: float = DT_S) -> Array:
 
 
 def second_means(fine: Array) -> Array:
-    """Mean of each whole second of a series at `RATE_HZ`."""
+    """One-second means of a series at `RATE_HZ`."""
     return np.asarray(fine.reshape(-1, RATE_HZ).mean(axis=1), dtype=np.float64)
 
 
 def at(times_s: Array, fine: Array) -> Array:
-    """A fine series read at true times [s]."""
+    """Interpolate a fine series at true times [s]."""
     return np.interp(times_s, np.arange(len(fine)) * DT_S, fine)

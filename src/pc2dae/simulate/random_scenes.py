@@ -1,8 +1,8 @@
-"""Random suites in memory: the world a channel-agnostic network is trained on.
+"""Random synthetic scenes for training channel-agnostic networks.
 
-Nothing here is shaped after one payload. A scene has hidden smoke series of very different kinds (bumps, steps, puffs,
-fractal filaments, single-sample spikes, slow waves); each channel mixes some of them with its own gain, sign, delay and
-response time over its own background, and is measured with its own noise, rate, quantisation, gaps and spikes.
+Scenes are not modelled on a particular payload. A scene has latent smoke series of various types (bumps, steps, puffs,
+fractal filaments, single-sample spikes, slow waves). Each channel mixes some of them with its own gain, sign, delay,
+response time and background, and is measured with its own noise, rate, quantisation, gaps and spikes.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from scipy.signal import lfilter
 
 from pc2dae.arrays import Array, Mask
 
-LOWEST_SNR, HIGHEST_SNR = 0.2, 120.0  # what a channel's signal spans, P98 − P2, in units of its noise
-OVERSAMPLING = 4  # steps per sample: narrow plumes and edges are averaged or missed by the sampling as real ones are
+LOWEST_SNR, HIGHEST_SNR = 0.2, 120.0  # range of P98 − P2 of a channel's signal in units of its noise
+OVERSAMPLING = 4  # steps per sample, so that narrow plumes and edges are realistically averaged or missed
 
 
 @dataclass(frozen=True)
 class Scene:
-    """One random payload in one random piece of sky; arrays are (channel, time)."""
+    """A random payload in a random atmosphere; arrays are (channel, time)."""
 
-    clean: Array  # what the sensor would read without random noise
+    clean: Array  # noise-free reading
     noisy: Array
-    valid: Mask  # False: missing, or known to be a repeat
-    bound: Array  # (channel,) no true value lies below
+    valid: Mask  # False if missing or a known repeat
+    bound: Array  # (channel,) lower bound of true values
 
 
 def random_scene(rng: np.random.Generator, channels: int, length: int, *, highest_snr: float = HIGHEST_SNR) -> Scene:
-    """A scene of `channels` channels and `length` samples at one per second."""
+    """Generate a scene of `channels` channels and `length` samples at 1 Hz."""
     steps = length * OVERSAMPLING
     hidden = np.stack([_smoke(rng, steps) for _ in range(rng.integers(1, 4))])
     rows = [_channel(rng, hidden, length, highest_snr) for _ in range(channels)]
@@ -45,7 +45,7 @@ def random_scene(rng: np.random.Generator, channels: int, length: int, *, highes
 
 
 def _smoke(rng: np.random.Generator, steps: int) -> Array:
-    """A hidden series ≥ 0 with a maximum of 1: one to three kinds added, or one shaped by another."""
+    """Latent series ≥ 0 with maximum 1: sum of one to three types, or one modulated by another."""
     kinds = rng.choice(len(_KINDS), size=rng.integers(1, 4), p=_SHARES)
     parts = [_KINDS[k](rng, steps) for k in kinds]
     total = sum(_unit(part) * rng.lognormal(0.0, 0.7) for part in parts)
@@ -75,7 +75,7 @@ def _add(series: Array, start: int, piece: Array) -> None:
 
 
 def _bumps(rng: np.random.Generator, steps: int) -> Array:
-    """Gaussian crossings, widths from a fraction of a second to minutes."""
+    """Gaussian plumes with widths from a fraction of a second to minutes."""
     series = np.zeros(steps)
     centre_width = rng.uniform(np.log(0.3), np.log(60))
     for centre in _times(rng, steps, rng.uniform(0.1, 3)):
@@ -87,7 +87,7 @@ def _bumps(rng: np.random.Generator, steps: int) -> Array:
 
 
 def _blocks(rng: np.random.Generator, steps: int) -> Array:
-    """Plumes with sharp edges and turbulent inside."""
+    """Plumes with sharp edges and internal turbulence."""
     series = np.zeros(steps)
     edge = rng.uniform(0.1, 4) * OVERSAMPLING
     for centre in _times(rng, steps, rng.uniform(0.1, 2)):
@@ -108,26 +108,26 @@ def _puffs(rng: np.random.Generator, steps: int) -> Array:
 
 
 def _filaments(rng: np.random.Generator, steps: int) -> Array:
-    """Fractal and intermittent: what exceeds a threshold in coloured noise."""
+    """Fractal, intermittent filaments: coloured noise above a threshold."""
     field = _coloured(rng, steps, rng.uniform(0.8, 2.4))
     return np.maximum(field - rng.uniform(-0.5, 2.0), 0) ** rng.uniform(0.8, 2.5)
 
 
 def _wandering(rng: np.random.Generator, steps: int) -> Array:
-    """Air that never rests: coloured noise, log-normal where it is skewed."""
+    """Continuously varying air: coloured noise, sometimes log-normal."""
     field = _coloured(rng, steps, rng.uniform(1.0, 2.8))
     return np.exp(rng.uniform(0.3, 1.2) * field) if rng.random() < 0.6 else field - field.min()
 
 
 def _steps(rng: np.random.Generator, steps: int) -> Array:
-    """Levels that change at once: span gas, layers crossed in a climb."""
+    """Step changes, such as span gas or layers crossed during a climb."""
     where = np.sort(rng.integers(0, steps, rng.integers(1, 12)))
     levels = np.maximum(rng.normal(0, 1, len(where) + 1), 0)
     return np.repeat(levels, np.diff(np.concatenate(([0], where, [steps]))))
 
 
 def _spikes(rng: np.random.Generator, steps: int) -> Array:
-    """Exhaust of a passing engine: one or two samples wide."""
+    """Narrow spikes of one or two samples, such as engine exhaust."""
     series = np.zeros(steps)
     where = np.clip(_times(rng, steps, rng.uniform(0.2, 8)).astype(int), 0, steps - 1)
     series[where] = rng.lognormal(0, 1, len(where))
@@ -140,7 +140,7 @@ _SHARES = np.array([0.22, 0.18, 0.14, 0.18, 0.14, 0.04, 0.10])
 
 
 def _coloured(rng: np.random.Generator, steps: int, slope: float) -> Array:
-    """Normal noise with power ∝ f^−slope above one cycle per outer scale, unit variance."""
+    """Gaussian noise of unit variance with power ∝ f^−slope above one cycle per outer scale."""
     size = 1 << (steps - 1).bit_length()
     frequency = np.fft.rfftfreq(size, 1 / OVERSAMPLING)
     outer = 1 / np.exp(rng.uniform(np.log(20), np.log(600)))
@@ -169,17 +169,17 @@ def _channel(
 
 
 def _mixture(rng: np.random.Generator, hidden: Array) -> Array:
-    """Some of the hidden series with gains that drift between plumes; now and then smoke only this channel sees."""
+    """Mixture of latent series with drifting gains, occasionally with smoke specific to this channel."""
     steps = hidden.shape[1]
-    share = 0.7 if rng.random() < 0.85 else 0.0  # the others see nothing of what this channel sees
+    share = 0.7 if rng.random() < 0.85 else 0.0  # 0: channel shares no signal with the others
     gains = rng.lognormal(0, 1, len(hidden)) * (rng.random(len(hidden)) < share)
     mixed = gains @ hidden
-    if rng.random() < 0.4:  # burning phases shift what is emitted
+    if rng.random() < 0.4:  # emission ratios vary with combustion phase
         mixed = mixed * np.exp(rng.uniform(0.1, 0.6) * _slow(rng, steps))
     if not gains.any() or rng.random() < 0.15:
         mixed = mixed + rng.lognormal(-0.5, 0.7) * _smoke(rng, steps)
     if rng.random() < 0.1:
-        mixed = -mixed  # titrated: a dip where the others rise
+        mixed = -mixed  # titration: decreases where other channels increase
     return np.asarray(mixed)
 
 
@@ -210,7 +210,7 @@ def _background(rng: np.random.Generator, length: int, sigma: float, span: float
 
 
 def _noise(rng: np.random.Generator, clean: Array, sigma: float) -> Array:
-    """Noise with standard deviation about `sigma` in clean air, of one of many kinds."""
+    """Noise of a random type, with a standard deviation of about `sigma` in clean air."""
     length = len(clean)
     shape = rng.random()
     if shape < 0.25:
@@ -221,10 +221,10 @@ def _noise(rng: np.random.Generator, clean: Array, sigma: float) -> Array:
     else:
         noise = rng.standard_normal(length + 1)
     memory = rng.random()
-    if memory < 0.2:  # differenced, as an aethalometer
+    if memory < 0.2:  # differenced, as in an aethalometer
         share = rng.uniform(0.3, 1.0) if rng.random() < 0.4 else 1.0
         noise = (noise[1:] - share * noise[:-1]) / np.sqrt(1 + share**2)
-    elif memory < 0.3:  # averaged a little inside the instrument
+    elif memory < 0.3:  # internal averaging of the instrument
         share = rng.uniform(0.1, 0.6)
         noise = (noise[1:] + share * noise[:-1]) / np.sqrt(1 + share**2)
     else:
@@ -232,13 +232,13 @@ def _noise(rng: np.random.Generator, clean: Array, sigma: float) -> Array:
     if rng.random() < 0.15:  # 1/f
         pink = _coloured(rng, length, 1.0)
         noise = noise + rng.uniform(0.1, 0.5) * pink
-    if rng.random() < 0.35:  # grows with the signal: counting and gain
+    if rng.random() < 0.35:  # signal-dependent: counting and gain noise
         excess = np.maximum(clean - np.quantile(clean, 0.1), 0) / sigma
         noise = noise * np.sqrt(1 + rng.uniform(0, 0.5) * excess + (rng.uniform(0, 0.1) * excess) ** 2)
-    elif rng.random() < 0.1:  # vibration comes and goes
+    elif rng.random() < 0.1:  # intermittent vibration
         noise = noise * np.exp(rng.uniform(0.1, 0.5) * _slow(rng, length * OVERSAMPLING)[::OVERSAMPLING])
     noise = noise * sigma
-    if rng.random() < 0.1:  # spikes; larger ones than these are the business of the quality flags
+    if rng.random() < 0.1:  # spikes; larger ones are removed by quality control
         hit = rng.random(length) < np.exp(rng.uniform(np.log(0.001), np.log(0.015)))
         sign = rng.choice([-1, 1], length) if rng.random() < 0.7 else 1
         noise = noise + hit * sign * sigma * rng.uniform(3, 20)
@@ -248,16 +248,16 @@ def _noise(rng: np.random.Generator, clean: Array, sigma: float) -> Array:
 def _logged(
     rng: np.random.Generator, clean: Array, noisy: Array, sigma: float, bound: float
 ) -> tuple[Array, Array, Mask, float]:
-    """What the logger makes of it: quantised, repeated, with gaps."""
+    """Effects of the logger: quantisation, repeated values and gaps."""
     length = len(clean)
     valid = np.ones(length, dtype=bool)
     if rng.random() < 0.25:
         step = sigma * np.exp(rng.uniform(np.log(0.1), np.log(5)))
         noisy = np.round(noisy / step) * step
-    if rng.random() < 0.04:  # brought to a finer grid by straight lines
+    if rng.random() < 0.04:  # linearly interpolated to a finer grid
         every = int(rng.choice([2, 2, 3]))
         noisy = np.interp(np.arange(length), np.arange(0, length, every), noisy[::every])
-    elif rng.random() < 0.15:  # slower than the grid: repeats, known (flagged) or not
+    elif rng.random() < 0.15:  # slower than the grid: repeats, flagged or not
         every = int(rng.choice([2, 2, 3, 4, 5]))
         phase = int(rng.integers(every))
         held = np.maximum((np.arange(length) - phase) // every * every + phase, 0)
@@ -273,7 +273,7 @@ def _logged(
 
 
 def _duplicate(rng: np.random.Generator, rows: list[tuple[Array, Array, Mask, float]]) -> None:
-    """Give one channel the truth of another: the same air through a second sensor, with its own noise."""
+    """Make one channel a duplicate of another: same truth, independent noise."""
     first, second = rng.choice(len(rows), 2, replace=False)
     clean, noisy, _, bound = rows[first]
     sigma = float(np.std(np.diff(noisy - clean))) / np.sqrt(2) * rng.uniform(0.5, 2) + 1e-9
@@ -281,7 +281,7 @@ def _duplicate(rng: np.random.Generator, rows: list[tuple[Array, Array, Mask, fl
 
 
 def _copy(rng: np.random.Generator, rows: list[tuple[Array, Array, Mask, float]]) -> None:
-    """Give one channel the very samples of another in other units: it brings no second noise."""
+    """Make one channel a scaled copy of another, including its noise."""
     first, second = rng.choice(len(rows), 2, replace=False)
     clean, noisy, valid, bound = rows[first]
     gain = rng.lognormal(0, 1)

@@ -1,4 +1,4 @@
-"""What the simulation of one instrument gives: its log, and what its channels would have read without noise."""
+"""Result of simulating one instrument: its log and the noise-free readings of its channels."""
 
 from __future__ import annotations
 
@@ -14,15 +14,11 @@ from pc2dae.simulate.clocks import Clock
 
 @dataclass(frozen=True)
 class InstrumentRecord:
-    """One instrument's part of a simulated flight."""
+    """Log, clock and truth of one simulated instrument."""
 
     stream: Stream
     clock: Clock
     response: dict[str, Array] = field(default_factory=dict)  # channel → noise-free reading, per true second
-    faults: dict[str, NDArray[np.int32]] = field(
-        default_factory=dict
-    )  # channel → flag bits (flight.schema), per second
+    faults: dict[str, NDArray[np.int32]] = field(default_factory=dict)  # channel → flag bits, per true second
     t90_s: dict[str, float] = field(default_factory=dict)
-    facts: dict[str, object] = field(
-        default_factory=dict
-    )  # what else is true of the instrument, for the truth's attributes
+    facts: dict[str, object] = field(default_factory=dict)  # further attributes of the truth

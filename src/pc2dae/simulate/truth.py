@@ -1,4 +1,4 @@
-"""The truth file: what the air held, what each channel would have read without noise, and what was wrong when."""
+"""Truth file: ambient concentrations, noise-free readings and injected faults."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from pc2dae.simulate.record import InstrumentRecord
 from pc2dae.suite import load_suite
 
 ENCOUNTER_CO_PPB = 30.0  # three sigma of a CO cell
-ENCOUNTER_SHARE = 0.05  # of the flight's range
+ENCOUNTER_SHARE = 0.05  # relative to the range of the flight
 ENCOUNTER_S = 3
 
 
 def make_truth(plan: FlightPlan, path: Path, air: Air, smoke: Smoke, records: Sequence[InstrumentRecord]) -> xr.Dataset:
-    """Everything that is known of a simulated flight, on its true seconds (UTC)."""
+    """Assemble the truth of a simulated flight on its true time grid (UTC)."""
     suite = load_suite("black-kite")
     time = plan.start.astype("datetime64[ns]") + np.arange(plan.samples) * np.timedelta64(1, "s").astype(
         "timedelta64[ns]"
@@ -49,12 +49,12 @@ def make_truth(plan: FlightPlan, path: Path, air: Air, smoke: Smoke, records: Se
         truth[f"{name}_ambient"] = (
             "time",
             second_means(_ambient(name, smoke.species)),
-            units | {"long_name": f"{name}: mean concentration in the air"},
+            units | {"long_name": f"{name}: mean ambient concentration"},
         )
         truth[f"{name}_background"] = (
             "time",
             second_means(_ambient(name, smoke.background)),
-            units | {"long_name": f"{name}: the air without fresh smoke"},
+            units | {"long_name": f"{name}: ambient concentration without fresh plumes"},
         )
         truth[f"{name}_response"] = (
             "time",
@@ -62,7 +62,7 @@ def make_truth(plan: FlightPlan, path: Path, air: Air, smoke: Smoke, records: Se
             units | {"long_name": f"{name}: reading without random noise"},
         )
         flags = {"flag_masks": np.array(list(FLAGS.values()), np.int32), "flag_meanings": " ".join(FLAGS), "units": "1"}
-        truth[f"{name}_fault"] = ("time", faults[name], flags | {"long_name": f"{name}: faults put in"})
+        truth[f"{name}_fault"] = ("time", faults[name], flags | {"long_name": f"{name}: injected faults"})
     latitude, longitude = latitude_longitude(path, plan)
     for name, values, unit in (
         ("air_temperature", air.temperature, "degC"),
@@ -81,14 +81,14 @@ def make_truth(plan: FlightPlan, path: Path, air: Air, smoke: Smoke, records: Se
 
 
 def write_truth(truth: xr.Dataset, path: str | PathLike[str]) -> None:
-    """Write the truth file, whole or not at all; same truth, same bytes."""
+    """Write the truth file atomically and reproducibly."""
     encoding: dict[str, dict[str, Any]] = {str(n): {"zlib": True, "complevel": 1} for n in truth.data_vars}
     encoding["time"] = {"units": "seconds since 1970-01-01T00:00:00Z", "dtype": "int64", "_FillValue": None}
     write_bytes(path, dataset_bytes(truth, encoding=encoding))
 
 
 def _ambient(name: str, species: dict[str, Array]) -> Array:
-    """Concentration that channel `name` is about, from the species in the air."""
+    """Ambient concentration measured by channel `name`, from the species in the air."""
     if name in BC_CHANNELS:
         return absorbing(species["bc"], species["angstrom"], LAMPS[BC_CHANNELS[name][0]][0])
     if name.startswith("brc"):
@@ -97,7 +97,7 @@ def _ambient(name: str, species: dict[str, Array]) -> Array:
 
 
 def _encounters(truth: xr.Dataset) -> list[dict[str, float]]:
-    """Stretches of CO above background + max(30 ppb, 5 % of its range) for 3 s or more, with their true ratios."""
+    """Intervals with CO above background + max(30 ppb, 5 % of its range) for at least 3 s, with their true ratios."""
     excess = {
         n: (truth[f"{n}_ambient"] - truth[f"{n}_background"]).values for n in ("co_a", "co2_li830", "bc_ir_1", "pm25_1")
     }
@@ -142,5 +142,5 @@ def _attributes(
         "edge_width_m": json.dumps(
             [float(q) for q in np.quantile(edges, [0.05, 0.25, 0.5, 0.75, 0.95])] if len(edges) else []
         ),
-        "comment": "clock_offset_s: instrument clock minus true time at the start; clock_drift_ppm: how it grows",
+        "comment": "clock_offset_s: instrument clock minus true time at the start; clock_drift_ppm: its drift",
     }
