@@ -59,7 +59,7 @@ def test_every_cell_comes_back_and_ozone_is_less_no2() -> None:
         np.testing.assert_allclose(done[f"{gas}_a"].values, ppb, rtol=1e-9, err_msg=gas)
         assert not (done[f"qc_{gas}_a"].values & MISSING).any()
     assert done.attrs["level"] == "compensated"
-    assert done["o3_a"].attrs["comment"] == "OX-A431, AAN 803-05 algorithm 3, less NO2"
+    assert done["o3_a"].attrs["comment"] == "OX-A431, AAN 803-05 algorithm 3, NO2 subtracted"
     assert (done["co_a_calibration_uncertainty"].values > 0.05 * 400).all()
 
 

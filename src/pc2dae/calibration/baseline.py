@@ -39,7 +39,7 @@ def rezero(flight: xr.Dataset, channels: Sequence[str] | None = None) -> xr.Data
         if np.median(level) < channel.lower_bound - sigma[row]:
             done[channel.name] = ("time", values[row] - level + channel.lower_bound, dict(flight[channel.name].attrs))
             moved.append(f"{channel.name} by {channel.lower_bound - np.median(level):+.4g} {channel.units}")
-    return add_history(done, f"re-zeroed in clean air: {'; '.join(moved) if moved else 'no channel needed it'}")
+    return add_history(done, f"re-zeroed in clean air: {'; '.join(moved) if moved else 'no channel required it'}")
 
 
 def clean_air(values: Array, valid: Mask, sigma: Array, *, rate_hz: float = 1.0) -> Mask:

@@ -81,14 +81,14 @@ def _compute(done: Variables, suite: Suite, name: str, sheet: Mapping[str, Any])
     bits: NDArray[np.int32] = done[f"qc_{name}"].values | clamped
     _put(done, name, ppb, bits)
     done[name].attrs["comment"] = f"{kind}, AAN 803-05 algorithm {RECOMMENDED[kind]}" + (
-        ", less NO2" if no2 is not None else ", O3 and NO2 together" if gas == "o3" else ""
+        ", NO2 subtracted" if no2 is not None else ", sum of O3 and NO2" if gas == "o3" else ""
     )
     done[f"{name}_calibration_uncertainty"] = xr.Variable(
         "time",
         cell_uncertainty(ppb, ae, temperature, sheet, kind),
         {
             "units": suite[name].units,
-            "long_name": f"one sigma of {name} from the sheet's sensitivity and the cell's temperature, without noise",
+            "long_name": f"standard uncertainty of {name} from sensitivity and cell temperature, excluding noise",
         },
     )
 
@@ -124,5 +124,5 @@ def _cell_sheet(board: Mapping[str, Any], source: Source) -> Mapping[str, Any]:
     for sensor in sensors:
         if str(sensor.get("sensor_type", "")).upper().partition("-")[0] == wanted:
             return dict(sensor)
-    there = ", ".join(str(sensor.get("sensor_type")) for sensor in sensors) or "none"
-    raise SuiteError(f"the calibration sheet of {source.key} has no {wanted} cell", hint=f"it lists {there}")
+    available = ", ".join(str(sensor.get("sensor_type")) for sensor in sensors) or "none"
+    raise SuiteError(f"the calibration sheet of {source.key} has no {wanted} cell", hint=f"it lists {available}")

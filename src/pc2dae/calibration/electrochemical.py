@@ -145,20 +145,20 @@ def coefficients(
         algorithm = RECOMMENDED.get(sensor_type, 1)
     factor = temperature_factor(sensor_type, algorithm, temperature_c)
     we0, ae0 = _number(sheet, "we_sensor_zero_mv"), _number(sheet, "ae_sensor_zero_mv")
-    nothing = np.zeros_like(factor)
+    zero = np.zeros_like(factor)
     if algorithm == 1:
-        offset, n = nothing, factor
+        offset, n = zero, factor
     elif algorithm == 2:
         if ae0 == 0:
             raise SuiteError(
                 f"algorithm 2 divides by ae_sensor_zero_mv, which is 0 on the sheet of {sensor_type}",
                 hint="use algorithm 1 or 3",
             )
-        offset, n = nothing, factor * we0 / ae0
+        offset, n = zero, factor * we0 / ae0
     elif algorithm == 3:
-        offset, n = nothing - (we0 - ae0), factor
+        offset, n = zero - (we0 - ae0), factor
     else:
-        offset, n = -we0 - factor * abs(_number({"pcb_gain": _GAIN[sensor_type]} | dict(sheet), "pcb_gain")), nothing
+        offset, n = -we0 - factor * abs(_number({"pcb_gain": _GAIN[sensor_type]} | dict(sheet), "pcb_gain")), zero
     return Coefficients(
         offset_mv=offset,
         n=n,
@@ -248,10 +248,10 @@ def cell_uncertainty(
     variance = (1 + here.n**2) * electrode_mv**2 + (per_degree * temperature_error_c) ** 2
     if no2_sigma_ppb is not None:
         variance = variance + (sensitivity(sheet, "we_cross_sensitivity_no2") * np.asarray(no2_sigma_ppb)) ** 2
-    answer: Array = np.sqrt(
+    uncertainty: Array = np.sqrt(
         variance / here.sensitivity_mv_ppb**2 + (sensitivity_error * np.asarray(ppb, np.float64)) ** 2
     )
-    return answer
+    return uncertainty
 
 
 def sensitivity(sheet: Mapping[str, Any], key: str) -> float:

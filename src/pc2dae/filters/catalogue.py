@@ -39,8 +39,8 @@ class Filter:
         return self._job
 
     def _job(self, values: Floats, environment: Floats, valid: Mask) -> Estimate:
-        answer = self.smooth(np.asarray(values, np.float64), valid)
-        mean, sigma = answer if isinstance(answer, tuple) else (answer, None)
+        estimate = self.smooth(np.asarray(values, np.float64), valid)
+        mean, sigma = estimate if isinstance(estimate, tuple) else (estimate, None)
         return Estimate(mean, mean, sigma)
 
 
@@ -62,8 +62,8 @@ class Clipped:
         bound = np.array([[channel.lower_bound] for channel in suite.channels])
 
         def clipped_job(values: Floats, environment: Floats, valid: Mask) -> Estimate:
-            answer = job(values, environment, valid)
-            return Estimate(np.maximum(answer.unbounded, bound), answer.unbounded, answer.sigma)
+            estimate = job(values, environment, valid)
+            return Estimate(np.maximum(estimate.unbounded, bound), estimate.unbounded, estimate.sigma)
 
         return clipped_job
 
@@ -82,17 +82,17 @@ class Oracle:
         jobs = [candidate.prepare(flight, suite) for candidate in self.candidates]
 
         def best_job(values: Floats, environment: Floats, valid: Mask) -> Estimate:
-            answers = [job(values, environment, valid) for job in jobs]
+            estimates = [job(values, environment, valid) for job in jobs]
             scored = valid & np.isfinite(self.truth)
-            errors = [np.where(scored, np.abs(answer.value - self.truth), 0.0).sum(axis=-1) for answer in answers]
+            errors = [np.where(scored, np.abs(estimate.value - self.truth), 0.0).sum(axis=-1) for estimate in estimates]
             choice = np.argmin(np.nan_to_num(np.array(errors), nan=np.inf), axis=0)
             rows = np.arange(len(values))
 
             def chosen(arrays: Sequence[Floats]) -> Array:
                 return np.asarray(np.stack(arrays)[choice, rows], np.float64)
 
-            mean = chosen([answer.unbounded for answer in answers])
-            sigmas = [answer.sigma for answer in answers if answer.sigma is not None]
+            mean = chosen([estimate.unbounded for estimate in estimates])
+            sigmas = [estimate.sigma for estimate in estimates if estimate.sigma is not None]
             return Estimate(mean, mean, chosen(sigmas) if sigmas else None)
 
         return best_job

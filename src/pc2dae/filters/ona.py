@@ -44,9 +44,9 @@ def ona(values: Array, valid: Mask, attenuation: Array, *, rise: float = 0.05) -
     """Average each channel over attenuation increments of `rise`; channels without attenuation are left raw."""
     x, ok = observed(values, valid)
     smoothed = fill(values, valid)
-    for row, series, seen, dark in zip(smoothed, x, ok, attenuation, strict=True):
-        if seen.any() and np.isfinite(dark).any():
-            groups = ona_groups(dark, rise=rise)
+    for row, series, seen, atn in zip(smoothed, x, ok, attenuation, strict=True):
+        if seen.any() and np.isfinite(atn).any():
+            groups = ona_groups(atn, rise=rise)
             count = np.bincount(groups, weights=seen)
             total = np.bincount(groups, weights=series)
             mean = np.divide(total, count, where=count > 0, out=np.zeros_like(total))

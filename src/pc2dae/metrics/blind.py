@@ -39,9 +39,9 @@ def negatives(output: Floats, valid: Mask) -> Array:
     """
     seen_before, seen_after = (np.logical_or.accumulate(valid[:, ::way], axis=1)[:, ::way] for way in (1, -1))
     finite = np.isfinite(output)
-    asked = finite | (seen_before & seen_after)
-    bad = asked & ~(finite & (np.asarray(output) >= 0))
-    return np.where(valid.any(axis=1), 100.0 * bad.sum(axis=1) / np.maximum(asked.sum(axis=1), 1), np.nan)
+    expected = finite | (seen_before & seen_after)
+    bad = expected & ~(finite & (np.asarray(output) >= 0))
+    return np.where(valid.any(axis=1), 100.0 * bad.sum(axis=1) / np.maximum(expected.sum(axis=1), 1), np.nan)
 
 
 def mean_10s_change(output: Floats, input: Floats, valid: Mask, sigma: Floats, *, block: int = 10) -> Array:

@@ -62,11 +62,11 @@ def raw_arrays(clean: xr.Dataset, suite: Suite) -> tuple[Array, Mask]:
 def truth_array(truth: xr.Dataset, clean: xr.Dataset, suite: Suite, kind: str) -> Array:
     """`<name>_<kind>` of a truth file at the flight's times (channel, time); NaN if not available."""
     names = [f"{n}_{kind}" for n in suite.names]
-    there = [n for n in names if n in truth]
-    if not there:
+    available = [n for n in names if n in truth]
+    if not available:
         raise FlightError(f"the truth has no '{names[0]}'", hint="pass the .truth.nc that `pc2dae simulate` wrote")
-    at = truth_at(truth[there], clean)
-    if not any(np.isfinite(at[n].values).any() for n in there):
+    at = truth_at(truth[available], clean)
+    if not any(np.isfinite(at[n].values).any() for n in available):
         raise FlightError(
             f"the truth ({truth['time'].values[0]} on) and the flight ({clean['time'].values[0]} on) share no time",
             hint="is it the truth of another flight?",

@@ -96,12 +96,12 @@ def interval_scores(
     known = np.isfinite(truth) & np.isfinite(low) & np.isfinite(high)
     inside = (truth >= low - 1e-9 * np.abs(low)) & (truth <= high)
     level, limit = background(truth, sigma), threshold(truth, sigma)
-    smoky = in_plume(np.asarray(truth, np.float64) - level, limit[:, None])
+    inside_plume = in_plume(np.asarray(truth, np.float64) - level, limit[:, None])
     scale = np.where(np.asarray(sigma) > 0, sigma, np.nan)
     return {
         "coverage_90": 100 * _mean(inside, known),
-        "coverage_90_plume": 100 * _mean(inside, known & smoky),
-        "coverage_90_background": 100 * _mean(inside, known & ~smoky),
+        "coverage_90_plume": 100 * _mean(inside, known & inside_plume),
+        "coverage_90_background": 100 * _mean(inside, known & ~inside_plume),
         "width_90": _mean(high - low, known) / scale,
         "crps": _mean(censored_crps(truth, unbounded, spread, np.asarray(bound)[:, None]), known) / scale,
     }

@@ -73,8 +73,8 @@ def leakage_scores(
 ) -> pd.DataFrame:
     """`leakage` from each channel, or from `channels` only; runs the denoiser once per channel."""
     sigma = noise_level(values, valid).sigma
-    asked = [suite.names.index(name) for name in (suite.names if channels is None else channels)]
-    moved = reference.leakage(lambda x: job(x, environment, valid).value, values, sigma, channels=asked)
+    requested = [suite.names.index(name) for name in (suite.names if channels is None else channels)]
+    moved = reference.leakage(lambda x: job(x, environment, valid).value, values, sigma, channels=requested)
     return with_means([(n, suite.family_of(n), "leakage", float(moved[suite.names.index(n)])) for n in suite.names])
 
 

@@ -39,8 +39,8 @@ def extents(excess: Floats, threshold: float, *, shortest: int = SHORTEST) -> li
 
 def in_plume(excess: Floats, limit: Floats, *, shortest: int = SHORTEST) -> Mask:
     """Mask of samples within plume encounters of at least `shortest` samples; `limit` has shape (channel, 1)."""
-    apart = ((0, 0), (0, 1))  # concatenate all channels, separated by one empty sample
-    high, foot = (np.pad(excess > level, apart).ravel() for level in (limit, limit * _FOOT))
+    padding = ((0, 0), (0, 1))  # concatenate all channels, separated by one empty sample
+    high, foot = (np.pad(excess > level, padding).ravel() for level in (limit, limit * _FOOT))
     edges = np.zeros(high.size + 1, np.int8)
     found = _held(high, foot, shortest)
     edges[found[:, 0]] = 1
@@ -83,9 +83,9 @@ def half_rise(excess: Floats, encounter: Encounter) -> float:
 
 def _held(high: Mask, foot: Mask, shortest: int) -> NDArray[np.intp]:
     """[start, stop) of each run of `foot` that contains a run of `high` of at least `shortest` samples, (run, 2)."""
-    tall, feet = _runs(high), _runs(foot)
-    cores = tall[tall[:, 1] - tall[:, 0] >= shortest, 0]
-    return np.asarray(feet[np.unique(np.searchsorted(feet[:, 0], cores, side="right") - 1)])
+    high_runs, foot_runs = _runs(high), _runs(foot)
+    cores = high_runs[high_runs[:, 1] - high_runs[:, 0] >= shortest, 0]
+    return np.asarray(foot_runs[np.unique(np.searchsorted(foot_runs[:, 0], cores, side="right") - 1)])
 
 
 def _runs(mask: Mask) -> NDArray[np.intp]:

@@ -33,8 +33,8 @@ def integrate(
 ) -> Excess:
     """Sum of the excess of one channel over `interval`, with its uncertainty.
 
-    `outside` marks plume-free samples and `seen` the observed samples. The variance is the larger of two estimates plus
-    two further terms:
+    `outside` marks plume-free samples and `seen` the observed samples. The variance is
+    max(propagated, observed) + timing + gaps:
 
     - propagated: v·(n + n²/m), where v is the variance that each sample adds to a sum (σ² times the integral of the
       error autocorrelation) and m is the number of plume-free samples that determine the background;
@@ -96,5 +96,5 @@ def _scatter(excess: Floats, outside: Mask, size: int) -> float:
     if np.count_nonzero(clean) < _LEAST_PLACES * size:
         return 0.0
     level = between(total, at - flank, at) + between(total, at + size, at + size + flank)
-    laid = between(total, at, at + size)[clean] - size * level[clean] / around[clean]
-    return float(np.mean(laid**2))
+    residual = between(total, at, at + size)[clean] - size * level[clean] / around[clean]
+    return float(np.mean(residual**2))

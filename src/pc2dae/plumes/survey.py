@@ -222,8 +222,8 @@ def _encounter_rows(
     for e in find_encounters(signal.excess, signal.limit):
         excess = signal.over((e.start, e.stop))
         snr = e.peak / signal.sigma if signal.sigma > 0 else np.nan
-        mine = rows if signal.saw_rise(e.start) else begun
-        mine.append((name, len(mine) + 1, time[e.start], time[e.stop - 1], time[e.peak_at], e.duration / rate, e.peak,
+        dest = rows if signal.saw_rise(e.start) else begun
+        dest.append((name, len(dest) + 1, time[e.start], time[e.stop - 1], time[e.peak_at], e.duration / rate, e.peak,
                      excess.value / rate, excess.sigma / rate, snr, signal.units))  # fmt: skip
     return rows, begun
 

@@ -42,8 +42,8 @@ def spike(
     before[1:][~close], after[:-1][~close] = np.nan, np.nan
     up = np.fmin(x - before, x - after)
     down = np.fmin(before - x, after - x)
-    lonely = np.isfinite(before) & np.isfinite(after)
-    suspect = lonely & (np.fmax(up, down) > _FACTOR * sigma)
+    has_neighbours = np.isfinite(before) & np.isfinite(after)
+    suspect = has_neighbours & (np.fmax(up, down) > _FACTOR * sigma)
     impossible = (down > 0) & (x < lower_bound - _FACTOR * sigma)
     if t90_s is not None and t90_s >= _SLOW_S:
         left = np.exp(-np.log(10.0) / (min(t90_s, _TRUSTED_S) * rate_hz))

@@ -72,8 +72,8 @@ def fly_ma200(plan: FlightPlan, path: Path, air: Air, smoke: Smoke) -> Instrumen
         for lamp, (nm, *_) in LAMPS.items()
     }
     tape = _tape(rng, seen["uv"], plan.samples)
-    warmth = 2.0e-3 * (lagged(air.temperature, t90_s=40) - air.temperature[0])  # thermal drift of filter and lamps
-    columns, clean = _optics(rng, rows, seen, tape, warmth)
+    thermal_drift = 2.0e-3 * (lagged(air.temperature, t90_s=40) - air.temperature[0])  # of filter and lamps
+    columns, clean = _optics(rng, rows, seen, tape, thermal_drift)
 
     starting = t < START_UP_S
     moving = np.any([(t >= m) & (t < m + ADVANCE_S) for m in tape.advances_s] or [starting & False], axis=0)
@@ -104,7 +104,7 @@ def fly_ma200(plan: FlightPlan, path: Path, air: Air, smoke: Smoke) -> Instrumen
 
 
 def _optics(
-    rng: np.random.Generator, rows: Sampling, seen: dict[str, Array], tape: _Tape, warmth: Array
+    rng: np.random.Generator, rows: Sampling, seen: dict[str, Array], tape: _Tape, thermal_drift: Array
 ) -> tuple[dict[str, Array], dict[tuple[str, int], Array]]:
     """Columns of counts, attenuation and black carbon, and noise-free black carbon by lamp and spot."""
     t = rows.times_s
@@ -126,7 +126,7 @@ def _optics(
         for spot, flow in enumerate(FLOWS_ML_MIN):
             before = tape.used * gain(lamp, flow) / gain("uv", FLOWS_ML_MIN[0]) * (tape.spot == 0)
             load = before + _piecewise_sum(gain(lamp, 1.0) * seen[lamp] * flow_true[spot], tape.spot)
-            attenuation = -np.expm1(-tape.loading * load) / tape.loading + (1 + 0.3 * spot) * warmth + settling
+            attenuation = -np.expm1(-tape.loading * load) / tape.loading + (1 + 0.3 * spot) * thermal_drift + settling
             true = at(t, attenuation)
             sensor = reference * np.exp(-true / 100.0)
             noise = np.sqrt(ADDITIVE_COUNTS**2 + sensor / electrons)
@@ -138,9 +138,9 @@ def _optics(
             clean[lamp, spot] = (
                 _noise_free(rows, attenuation, tape) / gain(lamp, 1.0) / at(rows.every_s, flow_true[spot])
             )
-        dark = columns[f"{lamp}_atn1"]
-        columns[f"{lamp}_k"] = np.where(dark > 3.0, tape.loading, 0.0)  # the firmware requires a minimum attenuation
-        columns[f"{lamp}_bcc"] = np.rint(columns[f"{lamp}_bc1"] / (1 - columns[f"{lamp}_k"] * dark))
+        atn = columns[f"{lamp}_atn1"]
+        columns[f"{lamp}_k"] = np.where(atn > 3.0, tape.loading, 0.0)  # the firmware requires a minimum attenuation
+        columns[f"{lamp}_bcc"] = np.rint(columns[f"{lamp}_bc1"] / (1 - columns[f"{lamp}_k"] * atn))
     return columns, clean
 
 

@@ -45,15 +45,15 @@ def smoky(clean: Species, *, carbon: Array, flaming: Array, age_s: Array) -> Spe
     efficiency = _between(COMBUSTION_EFFICIENCY, flaming)
     nox = emitted("nox", flaming) * carbon
     no = clean["no"] + nox * _between(NO_SHARE, flaming)
-    eaten = np.minimum(clean["o3"] - titrate(nox + 1e-9, clean["o3"], age_s=age_s), no)
+    titrated = np.minimum(clean["o3"] - titrate(nox + 1e-9, clean["o3"], age_s=age_s), no)
     bc = emitted("bc", flaming) * carbon
     pm25 = emitted("pm25", flaming) * carbon
     return {
         "bc": clean["bc"] + bc,
         "angstrom": (clean["angstrom"] * clean["bc"] + _between(ANGSTROM, flaming) * bc) / (clean["bc"] + bc),
-        "no": no - eaten,
-        "no2": clean["no2"] + nox * (1 - _between(NO_SHARE, flaming)) + eaten,
-        "o3": clean["o3"] - eaten,
+        "no": no - titrated,
+        "no2": clean["no2"] + nox * (1 - _between(NO_SHARE, flaming)) + titrated,
+        "o3": clean["o3"] - titrated,
         "so2": clean["so2"] + emitted("so2", flaming) * carbon,
         "co": clean["co"] + 1000.0 * carbon * (1 - efficiency),
         "co2": clean["co2"] + carbon * efficiency,

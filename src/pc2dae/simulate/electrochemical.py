@@ -58,10 +58,10 @@ def _electrodes(plan: FlightPlan, cell: GasCell, air: Air, smoke: Smoke, tempera
     """WE and AE of one cell: lagged gas response, cross-sensitivities, humidity, drift and zero offset."""
     rng = plan.rng(21, ord(cell.unit), *cell.gas.encode())
     own = sensitivity(cell.sheet, "we_sensitivity")
-    felt = cell.sensitivity * (
+    exposure = cell.sensitivity * (
         smoke.species[cell.gas] + sum(share * smoke.species[other] for other, share in cell.cross.items())
     )
-    signal = own * felt
+    signal = own * exposure
     if cell.gas == "o3":
         signal = (
             signal + sensitivity(cell.sheet, "we_cross_sensitivity_no2") * cell.no2_sensitivity * smoke.species["no2"]

@@ -74,8 +74,8 @@ def make_cells(seed: int, *, perfect_sheets: bool = False) -> dict[str, GasCell]
     for unit, gases in BOARDS.items():
         for gas in gases:
             sheet = _sheet(rng, gas)
-            aged = float(np.clip(rng.normal(0.92, 0.10), 0.7, 1.15))
-            worse = float(np.clip(np.exp(rng.normal(0.2, 0.45)), 0.5, 3.0))
+            ageing = float(np.clip(rng.normal(0.92, 0.10), 0.7, 1.15))
+            cross_factor = float(np.clip(np.exp(rng.normal(0.2, 0.45)), 0.5, 3.0))
             ox = float(np.clip(rng.normal(1.0, 0.12), 0.75, 1.3))
             slope, wetting = rng.normal(0, 0.06, 2)
             t90 = T90[f"{gas}_{unit}"] * float(np.exp(rng.normal(0, 0.03)))
@@ -85,9 +85,9 @@ def make_cells(seed: int, *, perfect_sheets: bool = False) -> dict[str, GasCell]
                 unit=unit,
                 sensor_type=FACTORY[gas][0],
                 sheet=sheet,
-                sensitivity=1.0 if perfect else aged,
-                no2_sensitivity=1.0 if perfect else aged * ox,
-                cross={} if perfect else {other: share * worse for other, share in CROSS[gas].items()},
+                sensitivity=1.0 if perfect else ageing,
+                no2_sensitivity=1.0 if perfect else ageing * ox,
+                cross={} if perfect else {other: share * cross_factor for other, share in CROSS[gas].items()},
                 t90_s=t90,
                 zero_slope=0.0 if perfect else float(slope) * ZERO_PPB[gas],
                 wetting=0.0 if perfect else float(wetting) * ZERO_PPB[gas],

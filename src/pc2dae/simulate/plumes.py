@@ -47,7 +47,7 @@ def smoke(plan: FlightPlan, path: Path, air: Air) -> Smoke:
     phases = [_phase(rng, count) for _ in places]
     strengths = [np.exp(0.45 * swell(rng, count, tau_s=35)) * q for _, _, q in places]
     texture, inside = _turbulence(rng, path, air)
-    pall = np.exp(1.1 * swell(rng, count, tau_s=60) + 0.3 * texture)
+    haze_pattern = np.exp(1.1 * swell(rng, count, tau_s=60) + 0.3 * texture)
 
     def plumes(spread: float) -> tuple[Array, Array, Array]:
         total, weighted, aged = np.zeros(count), np.zeros(count), np.zeros(count)
@@ -71,7 +71,7 @@ def smoke(plan: FlightPlan, path: Path, air: Air) -> Smoke:
     carbon, flaming, age = plumes(spread)
     fresh = _pm25(carbon, flaming)
     old = np.full(count, HAZE_FLAMING)
-    haze = pall * _solve(lambda h: detectable(fresh, _pm25(pall * h, old)), plan.smoke_share, 1e-3, 1.0)
+    haze = haze_pattern * _solve(lambda h: detectable(fresh, _pm25(haze_pattern * h, old)), plan.smoke_share, 1e-3, 1.0)
     background = smoky(air.background, carbon=haze, flaming=old, age_s=np.full(count, HAZE_AGE_S))
     species = smoky(background, carbon=carbon, flaming=flaming, age_s=age)
     return Smoke(species, background, carbon, flaming, _edges(carbon, path, air))
