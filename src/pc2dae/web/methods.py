@@ -1,4 +1,4 @@
-"""The methods a flight can be denoised with, in words; the names are those of `--model`."""
+"""Titles and descriptions of the denoising methods; the keys are the names that `--model` accepts."""
 
 from __future__ import annotations
 
