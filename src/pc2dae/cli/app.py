@@ -27,5 +27,5 @@ def _version(
 
 
 def again(**options: object) -> str:
-    """Options of this call that the next command needs too, as they are typed; those not given are left out."""
+    """Options of this call to repeat in the suggested next command; those not given are omitted."""
     return "".join(f" --{name} {value}" for name, value in options.items() if value is not None)

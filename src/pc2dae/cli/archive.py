@@ -167,7 +167,7 @@ def summary(
 
 @contextmanager
 def flight_progress(description: str, total: int | None) -> Iterator[tuple[Progress, Any]]:
-    """A bar with flights done and time left, on stderr."""
+    """A progress bar with flights done and time left, on stderr."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 

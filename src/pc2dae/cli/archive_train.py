@@ -49,7 +49,7 @@ def train(
     payload = None if suite is None else load_suite(suite)
     sources = {s.name: s for s in find_sources(source.resolve(), suite=payload, leave_out=out)}
     trials = cross.trials_of(variant, seeds=seeds, folds=folds)
-    cross.folds_of(list(sources), folds)  # too many are refused before any work
+    cross.folds_of(list(sources), folds)  # refuse too many folds before any work
     files: dict[str, Path] = {}
     tables: list[pd.DataFrame] = []
     failures = 0
@@ -91,7 +91,7 @@ def train(
 
 
 def _show_summary(summed: pd.DataFrame) -> None:
-    """Means over held-out flights, each family's and their mean."""
+    """Print means over held-out flights, per family and overall."""
     from rich.console import Console
     from rich.table import Table
 

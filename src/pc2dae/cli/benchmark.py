@@ -75,7 +75,7 @@ def benchmark(
 
 
 def _command(out: Path) -> str:
-    """What was typed, the folders of this machine left out."""
+    """The command as typed, without local folders."""
     words = [word for word in sys.argv[1:] if not word.startswith("--data=")]
     if "--data" in words:
         del words[words.index("--data") : words.index("--data") + 2]
@@ -83,7 +83,7 @@ def _command(out: Path) -> str:
 
 
 def _shown(result: ResultTable) -> None:
-    """Print a table as wide as its figures need, even where the terminal is narrower: a cut figure is a wrong one."""
+    """Print a table at full width even if the terminal is narrower, so that no number is truncated."""
     from rich.console import Console
 
     table = result.rich()
@@ -93,7 +93,7 @@ def _shown(result: ResultTable) -> None:
 
 
 def _watched(plan: BenchmarkPlan, out: Path, data: Path | None, workers: int) -> pd.DataFrame:
-    """The results, progress and time left shown meanwhile."""
+    """Run the benchmark with a progress bar and return the results."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _PICTURES = (".png", ".svg", ".pdf")
-# The statistics of the paper's campaign, with the words of the table.
+# The statistics of the paper's campaign, with their labels in the table.
 PAPER = {
     "samples": ("samples", "7,894"),
     "negative_pct": ("negative values, all channels, %", "30.8"),

@@ -1,4 +1,4 @@
-"""`pc2dae plumes`: encounters with smoke, what was in it, and how sure that is."""
+"""`pc2dae plumes`: plume encounters, excess and emission ratios, with uncertainty."""
 
 from __future__ import annotations
 

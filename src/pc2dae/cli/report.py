@@ -1,4 +1,4 @@
-"""`pc2dae report`: a page to look at."""
+"""`pc2dae report`: an HTML report of a flight or benchmark."""
 
 from __future__ import annotations
 

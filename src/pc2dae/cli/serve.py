@@ -1,4 +1,4 @@
-"""`pc2dae serve`: the ground station's page."""
+"""`pc2dae serve`: the web server of the ground station."""
 
 from __future__ import annotations
 

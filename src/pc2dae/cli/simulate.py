@@ -1,4 +1,4 @@
-"""`pc2dae simulate`: a campaign with known truth, as the files its instruments make."""
+"""`pc2dae simulate`: a campaign with known truth, as instrument files."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def simulate(
 
 
 def _check_place(flight: Path, *, force: bool) -> None:
-    """Refuse to overwrite a flight: one without a truth file beside it was measured, another needs `force`."""
+    """Refuse to overwrite a flight: one without a truth file is a real measurement, any other needs `force`."""
     from pc2dae.errors import Pc2daeError
 
     truth = flight.with_name(f"{flight.name}.truth.nc")

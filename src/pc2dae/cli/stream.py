@@ -105,7 +105,7 @@ def _from_stdin(gateway: Gateway) -> None:
     try:
         while block := os.read(sys.stdin.fileno(), 1 << 18):
             *lines, rest = (rest + block).split(b"\n")
-            if len(rest) > 1 << 20:  # an endless line is not kept
+            if len(rest) > 1 << 20:  # do not buffer an endless line
                 lines, rest = [*lines, rest], b""
             _write(gateway, gateway.take(line for line in lines if line.strip()))
         if rest.strip():
