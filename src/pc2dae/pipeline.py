@@ -131,9 +131,9 @@ def denoise(
     from pc2dae.qc import without_observation
 
     if not 0.0 <= strength <= 1.0:
-        raise ModelError(f"strength {strength:g} is not between 0 and 1", hint="1 is the model's answer, 0 is raw")
+        raise ModelError(f"strength {strength:g} is not between 0 and 1", hint="1 is the model's estimate, 0 is raw")
     if profile not in PROFILES:
-        raise ModelError(f"there is no profile '{profile}'", hint=nearest(profile, PROFILES))
+        raise ModelError(f"unknown profile '{profile}'", hint=nearest(profile, PROFILES))
     if flight.attrs.get("level") == "denoised":
         raise FlightError("the flight is denoised already", hint="pass the flight it was made from")
     if suite is not None:
@@ -332,7 +332,7 @@ def _check_sources(streams: list[Stream], suite: Suite) -> None:
                 hint=f"keep one of them, or name it in the suite: {example}",
             )
     if not any(source.key in keys for name, source in suite.sources.items() if name in suite.names):
-        raise LogError(f"suite '{suite.name}' names no channel of these logs ({', '.join(sorted(keys))})",
+        raise LogError(f"suite '{suite.name}' has no channel in these logs ({', '.join(sorted(keys))})",
                        hint='say where channels come from: [sources] co2 = "li830.co2"')  # fmt: skip
 
 
@@ -340,4 +340,4 @@ def _notes(flight: xr.Dataset) -> tuple[str, ...]:
     from pc2dae.calibration import without_sheet
 
     absent = without_sheet(flight)
-    return (f"no calibration sheet: {', '.join(absent)} stay missing, the millivolts are kept",) if absent else ()
+    return (f"no calibration sheet: {', '.join(absent)} remain missing, the millivolts are kept",) if absent else ()

@@ -59,7 +59,7 @@ def connected(
         try:
             client = Client(scheduler, timeout=timeout_s, set_as_default=False)
         except (OSError, ValueError, TimeoutError) as error:
-            raise ClusterError(f"no scheduler answers at {scheduler} ({_first_line(error)})",
+            raise ClusterError(f"no scheduler responds at {scheduler} ({_first_line(error)})",
                                hint="start one with `dask scheduler`, or use --workers") from None  # fmt: skip
         with client:
             if not client.nthreads():
@@ -109,7 +109,7 @@ def each(client: Client, work: Callable[..., T], jobs: Iterable[tuple[str, tuple
     for future in running:
         name = names.pop(future.key)
         if future.cancelled():
-            raise ClusterError("the scheduler went away", hint="run the same command again: it does what is missing")
+            raise ClusterError("the connection to the scheduler was lost", hint="run the same command again to resume")
         error = future.exception()
         yield name, future.result() if error is None else error
         submit(1)

@@ -51,5 +51,5 @@ def denoise_all(
 def _lost(error: BaseException) -> str:
     """Why a flight has no record: its worker died repeatedly, or could not write."""
     if type(error).__name__ == "KilledWorker":
-        return "its worker died each time it was tried, as when memory runs out; give each worker more with --memory"
+        return "its worker died on every attempt, possibly out of memory; give each worker more with --memory"
     return str(explain(error))

@@ -96,7 +96,7 @@ def denoise_within(
     """
     attempt = archive.attempts / f"{source.name}.txt"
     if attempt.exists() and attempt.stat().st_size:
-        line = f"not done after {limit_s / 60:g} min; look at the flight, or allow more with --limit-min"
+        line = f"not finished after {limit_s / 60:g} min; check the flight, or raise --limit-min"
         record = failed(source, order, line, seconds=limit_s)
         archive.remove(source.name)
         archive.mark(record)
@@ -127,7 +127,7 @@ def _made(source: FlightSource, order: Order, archive: Archive, record: FlightRe
     suite = None if order.suite is None else parse_suite(order.suite, where="the suite")
     denoiser = _model(order.model)
     if _sha256(denoiser) != order.model_sha256:
-        raise ModelError(f"this worker has another '{order.model}' than the client", hint="install one version on all")
+        raise ModelError(f"'{order.model}' of this worker differs from the client's", hint="install the same version")
     archive.marker(source.name).unlink(missing_ok=True)  # the present output is about to be replaced
     clean = denoise(open_source(source, suite=suite, zone=order.zone), model=denoiser)
     clean.attrs |= {"pc2dae_source": source.name, "pc2dae_source_sha256": record["source_sha256"]}

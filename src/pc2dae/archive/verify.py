@@ -50,28 +50,28 @@ def _judged(archive: Archive, record: FlightRecord) -> Iterator[Finding]:
     name, source = record["flight"], Path(record["source"])
     output = archive.output(name)
     if not output.exists():
-        yield Finding(MISSING, name, f"{output.name} is gone")
+        yield Finding(MISSING, name, f"{output.name} does not exist")
     elif digest(output) != record["output_sha256"]:
-        yield Finding(TORN, name, f"{output.name} is not what was written")
+        yield Finding(TORN, name, f"{output.name} differs from what was written")
     if source.exists() and digest(source) != record["source_sha256"]:
-        yield Finding(CHANGED, name, f"{source} is not what it was made from")
+        yield Finding(CHANGED, name, f"{source} has changed since")
 
 
 def _foreign(archive: Archive, names: set[str]) -> Iterator[Finding]:
     """Files in the archive that belong to no finished flight, including incomplete ones."""
     for path in archive.leftovers():
-        yield Finding(FOREIGN, str(path.relative_to(archive.metadata_dir)), "half made by a run that was killed")
+        yield Finding(FOREIGN, str(path.relative_to(archive.metadata_dir)), "incomplete, left by a killed run")
     if archive.scratch.is_dir() and any(archive.scratch.iterdir()):
-        yield Finding(FOREIGN, archive.scratch.name, "half made by a run that was killed")
+        yield Finding(FOREIGN, archive.scratch.name, "incomplete, left by a killed run")
     if archive.is_store:
         for place in _groups(archive.root):
             if (name := str(place.relative_to(archive.root))) not in names:
-                yield Finding(FOREIGN, name, "no marker for it")
+                yield Finding(FOREIGN, name, "has no marker")
         return
     for path in files_of(archive.root):
         inside = path.relative_to(archive.root)
         if path != archive.index and (inside.suffix != ".nc" or str(inside.with_suffix("")) not in names):
-            yield Finding(FOREIGN, str(inside), "no marker for it")
+            yield Finding(FOREIGN, str(inside), "has no marker")
 
 
 def _groups(store: Path) -> list[Path]:

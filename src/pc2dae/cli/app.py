@@ -16,7 +16,7 @@ app = typer.Typer(
 
 @app.callback(invoke_without_command=True)
 def _version(
-    show: bool = typer.Option(False, "--version", help="Print the version and stop."),
+    show: bool = typer.Option(False, "--version", help="Print the version and exit."),
     debug: bool = typer.Option(False, "--debug", help="Show the whole traceback of an error (anywhere on the line)."),
 ) -> None:
     if show:

@@ -30,7 +30,7 @@ def benchmark(
     shipped: bool = typer.Option(False, "--shipped", help="Use the shipped lean and wide instead of training them."),
     data: Path | None = typer.Option(None, help="Folder of real measurements (default: ../shared/data)."),
     workers: int = typer.Option(2, min=1, help="Processes."),
-    so_far: bool = typer.Option(False, "--so-far", help="Tables of the finished part; run nothing."),
+    so_far: bool = typer.Option(False, "--so-far", help="Make tables of the finished part without running anything."),
     force: bool = FORCE,
     as_json: bool = typer.Option(False, "--json", help="Print the tables as JSON."),
 ) -> None:
@@ -71,7 +71,7 @@ def benchmark(
     for table in tables:
         _shown(table)
     typer.echo(f"written: {out}/results.parquet, tables.md, tables.json")
-    typer.echo(f"the page: {out}/report.html")
+    typer.echo(f"report: {out}/report.html")
 
 
 def _command(out: Path) -> str:

@@ -18,7 +18,7 @@ def simulate(
     folder: Path = typer.Argument(..., metavar="DIR", help="Folder of the campaign (with --check: an existing one)."),
     flights: int | None = typer.Option(None, help="Number of flights. Default: the paper's 5."),
     minutes: float | None = typer.Option(None, help="Length of each flight. Default: 7,894 s over 5 flights."),
-    seed: int = typer.Option(1, help="Same seed, same bytes."),
+    seed: int = typer.Option(1, help="Random seed; the same seed gives identical files."),
     suite: str = typer.Option("black-kite", help="The payload; only black-kite has simulated instruments."),
     workers: int = typer.Option(1, min=1, help="Flights simulated in parallel."),
     perfect_sheets: bool = typer.Option(False, "--perfect-sheets", help="Write each cell's true calibration sheet."),

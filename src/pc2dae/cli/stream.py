@@ -38,7 +38,7 @@ def stream(
     confirm: bool = typer.Option(
         False, "--confirm", help="Keep an estimate until the consumer, not only the broker, has confirmed it."
     ),
-    limit: int = typer.Option(200_000, min=1, help="Undelivered estimates at which no more samples are taken."),
+    limit: int = typer.Option(200_000, min=1, help="Undelivered estimates at which no more samples are accepted."),
     patience: float = typer.Option(
         30.0, min=0, help="Seconds to wait for a missing message before later ones are used."
     ),

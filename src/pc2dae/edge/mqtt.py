@@ -83,7 +83,7 @@ class Service:
         client.on_connect, client.on_message = self._on_connect, self._on_message
         client.on_publish = lambda c, u, mid, code, properties: self.published.put(mid)
         client.on_connect_fail = lambda c, u: _log.warning(
-            "broker at %s:%d does not answer; retrying", *self.broker.address
+            "broker at %s:%d does not respond; retrying", *self.broker.address
         )
         client.on_disconnect = lambda c, u, flags, code, properties: _log.info("disconnected: %s", code)
         return client
@@ -107,7 +107,7 @@ class Service:
         try:
             self.events.put_nowait((self.connection, message))
         except queue.Full:
-            _log.warning("too many messages at once; their sender has to send them again")
+            _log.warning("too many messages at once; the sender must send them again")
 
     # ── called by `run` ──
 

@@ -41,7 +41,7 @@ class Publisher:
         self.broker.connect(self.client)
         try:
             if not self.is_met.wait(_FIRST_S) and self.connections == 0:
-                reason = f"refused the connection: {self.refusal}" if self.refusal else "does not answer"
+                reason = f"refused the connection: {self.refusal}" if self.refusal else "does not respond"
                 raise Pc2daeError(f"the broker at {self.broker.host}:{self.broker.port} {reason}",
                                   hint="check host and port, user and password, --tls or --ca")  # fmt: skip
             time.sleep(_GREETING_S)

@@ -111,7 +111,7 @@ def check_sheet(sheet: Any, where: str) -> dict[str, Any]:
         raise NeedsChoice(f"{where}: not a calibration sheet", hint="expected an object with a list 'sensors'")
     for number, cell in enumerate(sheet["sensors"], 1):
         if not isinstance(cell, dict) or not isinstance(cell.get("sensor_type"), str):
-            raise NeedsChoice(f"{where}: sensor {number} has no 'sensor_type'", hint='like "CO-A4"')
+            raise NeedsChoice(f"{where}: sensor {number} has no 'sensor_type'", hint='as in "CO-A4"')
         for key, value in cell.items():
             is_number = isinstance(value, int | float) and abs(value) < 1e6
             if key.endswith(("_mv", "_ppb")) and value is not None and not is_number:

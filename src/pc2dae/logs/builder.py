@@ -92,7 +92,7 @@ class Builder:
             part[layout.names[-1]][-1] = np.nan
             last = cut(rows[-1], layout.separator)[-1].strip()
             self.repairs.append(
-                f"the file ends without a line end (line {at[-1]:,}): the last cell '{last}' may be cut and is not used"
+                f"the file ends without a line end (line {at[-1]:,}): the last cell '{last}' may be truncated: not used"
             )
         more = {name: parser.parse(data[name], at) for name, parser in self.more_stamps.items()}
         good = ~np.isnat(times)

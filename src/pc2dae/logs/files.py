@@ -242,7 +242,7 @@ def _members(path: Path, salvage: bool) -> list[LogFile]:
             names = [info.filename for info in archive.infolist() if not info.filename.endswith("/")]
             locked = [info.filename for info in archive.infolist() if info.flag_bits & 1]
     except _BROKEN:
-        raise LogError(f"{path.name}: the zip is cut or damaged", hint="copy the file again") from None
+        raise LogError(f"{path.name}: the zip is truncated or damaged", hint="copy the file again") from None
     except OSError as error:
         raise LogError(f"{path.name}: cannot be opened ({error.strerror})") from None
     if locked:

@@ -230,7 +230,7 @@ class StampParser:
 
     def listed(self) -> list[str]:
         """A line for each kind of repair."""
-        return [f"{self.leap} leap seconds (…:60) counted on"] if self.leap else []
+        return [f"{self.leap} leap seconds (…:60) carried over"] if self.leap else []
 
 
 def _all_match(texts: pa.Array, pattern: str) -> bool:

@@ -102,7 +102,7 @@ class Guard:
             cookie = None
         if cookie is not None and secrets.compare_digest(cookie.value.encode(), self._sealed().encode()):
             return None
-        return _no(401, "a token is needed", "open the address with ?token=…, or send Authorization: Bearer …")
+        return _no(401, "a token is required", "open the address with ?token=…, or send Authorization: Bearer …")
 
     def _matches(self, given: str) -> bool:
         return secrets.compare_digest(given.encode("utf-8", "replace"), str(self.settings.token).encode())

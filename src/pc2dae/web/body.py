@@ -29,7 +29,7 @@ class SmallBody:
             try:
                 message = await asyncio.wait_for(receive(), self.limits.quiet_s)
             except TimeoutError:
-                await self._no(408, "the request body did not end")(scope, receive, send)
+                await self._no(408, "the request body is incomplete")(scope, receive, send)
                 return
             if message["type"] == "http.disconnect":
                 return

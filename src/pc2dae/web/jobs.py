@@ -180,7 +180,7 @@ class Jobs:
             except ValueError:
                 return {"error": "worker sent invalid JSON", "hint": None}
             if message is None:
-                return {"error": _exit_reason(await child.wait(), self.limits), "hint": "is the file whole?"}
+                return {"error": _exit_reason(await child.wait(), self.limits), "hint": "is the file complete?"}
             if "done" in message or "error" in message:
                 return dict(message)
             job.fraction, job.message = float(message["fraction"]), str(message["message"])[:200]

@@ -54,7 +54,7 @@ class Settings:
             raise Pc2daeError(f"the token has {len(self.token)} characters", hint=f"use at least {LEAST_TOKEN}")
         if self.token is None and not self.is_loopback:
             raise Pc2daeError(
-                f"{self.host} can be reached by others, so a token is needed", hint="add --token, or set PC2DAE_TOKEN"
+                f"{self.host} can be reached by others, so a token is required", hint="add --token, or set PC2DAE_TOKEN"
             )
 
     def allows(self, broker: str) -> bool:

@@ -122,7 +122,7 @@ class Station:
         self.jobs.check_room()
         self.suites.check(suite)
         if flight.gallery or not (self.store.folder(flight.id) / "uploads").is_dir():
-            raise Refused(409, "the files of this flight are not here", hint="drop them again")
+            raise Refused(409, "the files of this flight are not available", hint="upload them again")
         if flight.state in ("queued", "working"):
             raise Refused(409, "the flight is being read already")
         for run in self.store.runs_of(flight.id):

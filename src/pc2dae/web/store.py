@@ -114,7 +114,7 @@ class Store:
             shutil.rmtree(folder, ignore_errors=True)
             return
         except (OSError, ValidationError):
-            _log.warning("%s cannot be read: the flight is not listed, its files stay", folder / "record.json")
+            _log.warning("%s cannot be read: the flight is not listed, its files are kept", folder / "record.json")
             return
         self.flights[flight.id] = flight
         self.runs[flight.id] = {}
@@ -122,6 +122,6 @@ class Store:
             try:
                 run = Run.model_validate_json(path.read_bytes())
             except (OSError, ValidationError):
-                _log.warning("%s cannot be read: the run is not listed, its files stay", path)
+                _log.warning("%s cannot be read: the run is not listed, its files are kept", path)
                 continue
             self.runs[flight.id][run.id] = run

@@ -48,7 +48,7 @@ def judge(folder: Path, *, members: int, unpacked: int, ratio: float) -> Refusal
         else:
             useless += [what for magic, what in _NO_LOG.items() if head.startswith(magic)][:1]
     if len(useless) == len(files):
-        return 415, f"nothing that could be a log: {', '.join(dict.fromkeys(useless))}", "drop the instruments' files"
+        return 415, f"no log among the files: {', '.join(dict.fromkeys(useless))}", "drop the instruments' files"
     return None
 
 
@@ -60,7 +60,7 @@ def _zip(path: Path, *, members: int, unpacked: int, ratio: float) -> Refusal:
         with zipfile.ZipFile(path) as archive:
             entries = archive.infolist()
     except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError, OverflowError):
-        return 422, "the zip is truncated or damaged", "make it again"
+        return 422, "the zip is truncated or damaged", "create it again"
     if len(entries) > members:
         return 422, f"the zip holds {len(entries):,} files", f"at most {members:,}"
     for entry in entries:

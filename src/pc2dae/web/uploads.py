@@ -46,7 +46,7 @@ async def receive_upload(request: Request, folder: Path, limits: Limits) -> Uplo
     kind, options = parse_options_header(request.headers.get("content-type", ""))
     boundary = options.get(b"boundary", b"")
     if kind != b"multipart/form-data" or not 0 < len(boundary) <= 200:
-        raise Refused(415, "an upload is multipart/form-data", hint="send files as a form does: field 'files'")
+        raise Refused(415, "an upload must be multipart/form-data", hint="send files as a form does: field 'files'")
     if int(request.headers.get("content-length", "0")) > limits.upload_bytes + 100_000:
         await _read_on(request)
         raise _too_large(limits)
