@@ -41,8 +41,9 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name in _LAZY:
-        room = import_module(_LAZY[name])
-        return room if _LAZY[name] == f"pc2dae.{name}" else getattr(room, name)  # the room `report` is itself callable
+        package = import_module(_LAZY[name])
+        # The subpackage `report` is itself callable.
+        return package if _LAZY[name] == f"pc2dae.{name}" else getattr(package, name)
     raise AttributeError(f"module 'pc2dae' has no attribute '{name}'")
 
 

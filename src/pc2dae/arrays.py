@@ -1,4 +1,4 @@
-"""The array types that annotations name."""
+"""Array type aliases for annotations."""
 
 from typing import Any
 

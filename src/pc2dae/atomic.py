@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all."""
+"""Atomic writes: a file is either complete or absent."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from pathlib import Path
 
 @contextmanager
 def replacing(path: str | os.PathLike[str], *, size: int | None = None) -> Iterator[Path]:
-    """Give a temporary path beside `path`; on success sync it and put it in place in one step.
+    """Yield a temporary path beside `path`; on success sync it and rename it to `path`.
 
-    If the body raises, the temporary file is removed and whatever stood at `path` is untouched. An error of a full disk
-    says how large the file would be, where `size` [bytes] is known.
+    If the body raises, the temporary file is removed and an existing `path` is left unchanged. If `size` [bytes] is
+    given, the error for a full disk states it.
     """
     target = Path(path)
     with _naming(target):
@@ -39,9 +39,9 @@ def replacing(path: str | os.PathLike[str], *, size: int | None = None) -> Itera
 
 @contextmanager
 def replacing_folder(path: str | os.PathLike[str], *, scratch: Path | None = None) -> Iterator[Path]:
-    """Give the path of a folder to make, beside `path` or in `scratch`; on success sync all of it and put it in place.
+    """Yield the path of a temporary folder beside `path` or in `scratch`; on success sync it and rename it to `path`.
 
-    If the body raises, what was made is removed and whatever stood at `path` is untouched.
+    If the body raises, the temporary folder is removed and an existing `path` is left unchanged.
     """
     target = Path(path)
     place = scratch if scratch is not None else target.parent
@@ -69,7 +69,7 @@ def replacing_folder(path: str | os.PathLike[str], *, scratch: Path | None = Non
 
 @contextmanager
 def _naming(target: Path, temporary: Path | None = None, size: int | None = None) -> Iterator[None]:
-    """Errors of the file system name the target, which a person knows, instead of the temporary file or nothing."""
+    """Make file-system errors name the target file instead of the temporary one."""
     try:
         yield
     except OSError as error:
@@ -84,12 +84,12 @@ def _naming(target: Path, temporary: Path | None = None, size: int | None = None
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write `text` as UTF-8, whole or not at all."""
+    """Write `text` as UTF-8, atomically."""
     write_bytes(path, text.encode())
 
 
 def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write `data`, whole or not at all."""
+    """Write `data` atomically."""
     with replacing(path, size=len(data)) as temporary:
         temporary.write_bytes(data)
 

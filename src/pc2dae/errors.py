@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-# The optional dependency that a missing module belongs to.
+# Optional dependency group of each module.
 _EXTRAS = {
     "torch": "train", "safetensors": "train", "onnx": "train", "onnxscript": "train",
     "paho": "stream", "fastapi": "serve", "starlette": "serve", "uvicorn": "serve", "python_multipart": "serve",
@@ -31,7 +31,7 @@ class Pc2daeError(Exception):
 
 
 class InternalError(Pc2daeError):
-    """An unexpected error: a fault of pc2dae, not of its input."""
+    """An unexpected error: a bug in pc2dae, not a problem of its input."""
 
 
 class SuiteError(Pc2daeError):
@@ -43,7 +43,7 @@ class LogError(Pc2daeError):
 
 
 class FlightError(Pc2daeError):
-    """A flight lacks what a stage needs."""
+    """A flight lacks data that a processing step requires."""
 
 
 class ModelError(Pc2daeError):

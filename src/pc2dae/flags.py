@@ -34,7 +34,7 @@ FLAGS = {
     BELOW_BOUND,
 ) = FLAGS.values()
 
-# Bad: the value says nothing about the air of this second. Indeterminate: valid, but to be used with care.
+# Bad: the value is not a measurement of the air at this time. Indeterminate: valid, but to be used with care.
 INDETERMINATE = BELOW_DETECTION | THERMAL_TRANSIENT | INTERPOLATED | BELOW_BOUND
 BAD = sum(FLAGS.values()) - INDETERMINATE
 NOT_MEASURED = BAD | INTERPOLATED  # no denoiser may use such a value as an observation

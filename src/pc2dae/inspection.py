@@ -1,4 +1,4 @@
-"""What is in a flight: the statistics of the paper's section III and more, as plain data."""
+"""Summary statistics of a flight: those of the paper's section III and more, as plain data."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def _channels(
 
 
 def _absent(flight: xr.Dataset, name: str) -> tuple[Mask, Mask]:
-    """Where a channel has no sample, and where its instrument was running."""
+    """Masks of missing samples of a channel and of the times when its instrument was running."""
     bits = flight[f"qc_{name}"].values
     return (bits & (MISSING | INTERPOLATED)) != 0, (bits & _NOT_RUNNING) == 0
 
@@ -220,7 +220,7 @@ def _environment(flight: xr.Dataset) -> dict[str, list[float]]:
 
 
 def _gaps(flight: xr.Dataset, suite: Suite) -> list[dict[str, Any]]:
-    """Stretches of at least 5 s in which no channel at all has a value."""
+    """Gaps of at least 5 s in which no channel has a value."""
     silent = np.logical_and.reduce([~np.isfinite(flight[name].values) for name in suite.names])
     edges = np.flatnonzero(np.diff(silent.astype(np.int8), prepend=0, append=0)).reshape(-1, 2)
     stamps = flight["time"].values
@@ -251,5 +251,5 @@ def _kept_by_most(reports: Sequence[dict[str, Any]]) -> tuple[str, ...]:
 
 
 def _plain(entry: dict[str, Any]) -> dict[str, Any]:
-    """Values that are not finite become null, as JSON has no NaN."""
+    """Replace non-finite values by None, since JSON has no NaN."""
     return {k: None if isinstance(v, float) and not np.isfinite(v) else v for k, v in entry.items()}

@@ -1,6 +1,6 @@
 """The noise of a channel, estimated from a record that contains plumes (numpy only, for use on the drone).
 
-The level is the standard deviation of what changes independently from sample to sample. It is taken from second
+The level is the standard deviation of the part that changes independently between samples. It is taken from second
 differences two samples apart, x(t−2) − 2x(t) + x(t+2), whose variance is 6σ² both for white noise and for the
 differenced noise of an aethalometer (lag-1 autocorrelation −0.5), and which a smooth signal hardly affects; only from
 the quiet blocks of the record, chosen by their slow variation so that the choice does not bias the noise.
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pc2dae.arrays import Array, Mask
 
 _LAG = 2  # beyond the correlation of differenced noise
-_BLOCK = 16  # samples; long enough for a slope, short enough to lie between two plumes
+_BLOCK = 16  # samples; long enough to estimate a slope, short enough to fit between plumes
 _QUIET = 0.5  # share of blocks taken as quiet
 _TAIL = 6.0  # robust sigmas kept: all normal noise, nearly all of Student's t with 4 degrees of freedom, no spike
 _MAD = 1.4826  # from median absolute deviation to sigma of a normal distribution
@@ -59,10 +59,10 @@ def noise_level(values: NDArray[np.floating], valid: Mask) -> Noise:
 
 
 def sum_variance(sigma: float, lag1: float) -> float:
-    """v = σ²(1 + 2ρ), what each sample adds to the variance of a long sum: raw noise with lag-1 correlation ρ.
+    """v = σ²(1 + 2ρ), each sample's contribution to the variance of a long sum; ρ is the noise's lag-1 correlation.
 
-    A smoother that keeps means keeps the errors of long sums as well, however much it smooths. Differenced noise
-    (ρ = −0.5) would cancel in full; a tenth of σ² is kept for what does not cancel.
+    A smoother that preserves means also preserves the errors of long sums, regardless of its strength. Differenced
+    noise (ρ = −0.5) would cancel completely; a tenth of σ² is retained for the part that does not.
 
     >>> sum_variance(2.0, 0.0), sum_variance(2.0, -0.5)
     (4.0, 0.4)
@@ -74,7 +74,7 @@ def _one(x: Array, index: NDArray[np.intp]) -> tuple[float, float, float]:
     if len(x) < 2 * _LAG + 1:
         return np.nan, np.nan, np.nan
     step = _step(x)
-    # A sensor slower than the grid has no two new neighbours: then its new samples are taken as a series of their own.
+    # A sensor slower than the grid has no adjacent new samples: its new samples are treated as a separate series.
     neighbours = np.count_nonzero(np.diff(index) == 1)
     fresh = _on_grid(x, index) if neighbours > (len(x) - 1) / 2 else x
     second = (fresh[: -2 * _LAG] - 2 * fresh[_LAG:-_LAG] + fresh[2 * _LAG :]) / np.sqrt(6.0)
@@ -97,7 +97,7 @@ def _on_grid(x: Array, index: NDArray[np.intp]) -> Array:
 
 
 def _quiet(x: Array) -> Mask:
-    """Samples in the half of the blocks that change least, compared with their neighbours and between their halves."""
+    """Samples in the half of the blocks that vary least, relative to their neighbours and between their halves."""
     count = max(len(x) // _BLOCK, 1)
     halves = _means(x[: len(x) // (2 * count) * 2 * count].reshape(2 * count, -1))
     level = _means(halves.reshape(count, 2))
@@ -146,10 +146,10 @@ def _step(x: Array) -> float:
 
 
 def is_held(x: Array) -> bool:
-    """Whether exact repeats in a series come from a logger that repeats a slow sensor's value.
+    """Whether exact repeats in a series are due to a logger that repeats a slow sensor's value.
 
-    Not from chance (repeats would be as frequent some samples apart) nor from a quantised channel at rest (changes
-    between repeats would be one or two steps).
+    Distinguished from chance (repeats would be as frequent several samples apart) and from a quantised channel in
+    constant air (changes between repeats would be one or two steps).
     """
     x = x[np.isfinite(x)]
     same = np.diff(x) == 0
@@ -164,11 +164,11 @@ def is_held(x: Array) -> bool:
 
 
 def shared_noise(values: NDArray[np.floating], valid: Mask, sigma: Array) -> NDArray[np.intp]:
-    """A number per channel; channels of the same number share their noise: copies, or linear functions of each other.
+    """A number per channel; equal numbers mean shared noise: copies or linear functions of each other.
 
     The second differences of one channel, regressed on those of the other, leave a quarter or less of the variance that
     two independent noises of levels `sigma` would: var(d_i − β d_j) = 6 (σ_i² + β² σ_j²). Two sensors in the same plume
-    leave all of it.
+    leave all of that variance.
     """
     group = np.arange(len(values))
     if len(values) < 2 or values.shape[1] <= 2 * _LAG:
@@ -178,12 +178,12 @@ def shared_noise(values: NDArray[np.floating], valid: Mask, sigma: Array) -> NDA
         at = (starts[:, None] + np.arange(_PART)).ravel()
         values, valid = values[:, at], valid[:, at]
     x = np.where(valid & np.isfinite(values), values, np.nan)
-    sigma = np.fmin(sigma, _finest(x))  # fast changes of the air are shared, but not noise
+    sigma = np.fmin(sigma, _finest(x))  # fast changes of the air are shared by channels, but are not noise
     usable = np.isfinite(sigma) & (sigma > 0)
     d = (x[:, : -2 * _LAG] - 2 * x[:, _LAG:-_LAG] + x[:, 2 * _LAG :]) / np.sqrt(6.0)
     known = np.isfinite(d) & usable[:, None]
     z = np.where(known, d / np.where(usable, sigma, 1.0)[:, None], 0.0)
-    sign = np.clip(z, -3, 3)  # a strong plume must not decide which pairs are compared
+    sign = np.clip(z, -3, 3)  # a strong plume must not determine which pairs are compared
     power = np.sqrt(np.maximum((sign**2) @ known.T.astype(float), 1e-30))
     alike = np.abs(sign @ sign.T) / (power * power.T)
     for i, j in zip(*np.nonzero(np.triu(alike > _ALIKE, 1)), strict=True):
@@ -205,7 +205,7 @@ def _finest(x: Array) -> Array:
 
 
 def level_doubt(count: NDArray[np.integer]) -> Array:
-    """The factor on intervals whose noise level comes from few samples: Student's t over 1.645 (normal).
+    """Factor that widens intervals whose noise level is estimated from few samples: Student's t over 1.645 (normal).
 
     Degrees of freedom (n − 1)/3, at least one: differences overlap, and only quiet blocks are used.
     """

@@ -1,4 +1,4 @@
-"""The whole story on one page: from files to a flight, from a flight to clean concentrations, and how good they are."""
+"""The pipeline: from files to a flight, from a flight to clean concentrations, and their evaluation."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def open_flight(
     calibration: str | PathLike[str] | None = None,
     salvage: bool = False,
 ) -> xr.Dataset:
-    """A flight from a file of ours (.nc, .zarr, .ict, .csv), a plain CSV, any instrument's log, or a folder of logs.
+    """Open a flight from a pc2dae file (.nc, .zarr, .ict, .csv), a plain CSV, an instrument log or a folder of logs.
 
     A plain CSV needs a suite and keeps its rows: see `align.grid`. Logs are ingested: one clock, flags, compensation.
     A damaged compressed log is an error; with `salvage`, the whole lines that can be unpacked are used.
@@ -61,7 +61,7 @@ def ingest(
     calibration: str | PathLike[str] | None = None,
     salvage: bool = False,
 ) -> tuple[xr.Dataset, IngestReport]:
-    """Recognise the logs, bring them to one clock and one grid, flag, compensate; and what was done to each file."""
+    """Read logs, align them to one clock and grid, flag and compensate; also return a report of each file."""
     from pc2dae.align.clock_faults import repair_stamps
     from pc2dae.align.clocks import find_clocks
     from pc2dae.align.delays import response_delays
@@ -97,7 +97,7 @@ def ingest(
 
 
 def prepare(flight: xr.Dataset) -> xr.Dataset:
-    """A flight with flags and compensated channels in its suite's units and grid, whatever stage it had reached."""
+    """The flight with flags and compensated channels, in its suite's units and grid, from any processing level."""
     from pc2dae.calibration import compensate
     from pc2dae.flight.conform import conform
     from pc2dae.qc import screen
@@ -107,7 +107,7 @@ def prepare(flight: xr.Dataset) -> xr.Dataset:
     if level >= LEVELS.index("compensated"):
         return flight
     screened = flight if level >= LEVELS.index("screened") else screen(flight)
-    return screen(compensate(screened))  # again: the new values are judged
+    return screen(compensate(screened))  # again, to flag the compensated values
 
 
 def denoise(
@@ -121,19 +121,19 @@ def denoise(
     exclude: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> xr.Dataset:
-    """A flight whose channels hold clean values at or above their bound; what went in stays as `<name>_raw`.
+    """Denoise a flight: channels hold clean values at or above their bound, the input is kept as `<name>_raw`.
 
     `model` is a shipped name (default `adaptive`, live `adaptive-short`), a checkpoint folder, an ONNX file, a filter's
-    name or a denoiser; `suite` overrules the flight's own; `strength` blends from 0 (raw, bounded) to 1; profile `live`
-    is what a stream gives. Families are denoised or left raw as the quality step judges them; `keep` and `exclude`
-    overrule it. A channel without a usable sample becomes NaN.
+    name or a denoiser; `suite` overrides the flight's own; `strength` blends from 0 (raw, bounded) to 1; profile `live`
+    reproduces a stream. The quality verdict decides whether a family is denoised or left raw, unless `keep` or
+    `exclude` name it. A channel without a usable sample becomes NaN.
     """
     from pc2dae.qc import without_observation
 
     if not 0.0 <= strength <= 1.0:
-        raise ModelError(f"strength {strength:g} is not between 0 and 1", hint="1 is the model's answer, 0 is raw")
+        raise ModelError(f"strength {strength:g} is not between 0 and 1", hint="1 is the model's estimate, 0 is raw")
     if profile not in PROFILES:
-        raise ModelError(f"there is no profile '{profile}'", hint=nearest(profile, PROFILES))
+        raise ModelError(f"unknown profile '{profile}'", hint=nearest(profile, PROFILES))
     if flight.attrs.get("level") == "denoised":
         raise FlightError("the flight is denoised already", hint="pass the flight it was made from")
     if suite is not None:
@@ -173,7 +173,7 @@ def choose_families(
     keep: Sequence[str] = (),
     exclude: Sequence[str] = (),
 ) -> tuple[Suite, list[Channel], list[str]]:
-    """The channels to denoise, those whose every logged value is unusable, and a line for each family left as it is."""
+    """The channels to denoise, those without any usable value, and a line for each family left raw."""
     from pc2dae.edge.runtime import matching
     from pc2dae.qc import judge_families
 
@@ -204,7 +204,7 @@ def choose_families(
 
 
 def sentinel_lines(before: xr.Dataset, after: xr.Dataset) -> list[str]:
-    """What the history says since `before` about values taken as missing."""
+    """History lines added since `before` about values taken as missing."""
     old, new = (str(flight.attrs.get("history", "")).splitlines() for flight in (before, after))
     return [line.partition(" pc2dae: ")[2] for line in new[len(old) :] if "taken as missing (" in line]
 
@@ -214,7 +214,7 @@ def evaluate(
 ) -> pd.DataFrame:
     """Scores of a denoised flight as a tidy table (method, channel, family, metric, value), with reference rows.
 
-    With `truth`, errors as well; with the `model` that made it, `pair_agreement` and `leakage`: it runs again.
+    With `truth`, errors are included; with the `model` that made it, `pair_agreement` and `leakage`, which rerun it.
     """
     import pandas as pd
 
@@ -249,9 +249,9 @@ def fit(
 ) -> Denoiser:
     """Train a network on flights (needs pc2dae[train]) and return it; with `out`, the run's folder is kept there.
 
-    The same call on the same `out` goes on with a run that was cut short. `truths` are needed by objective `truth`;
-    `mass` and `spectral` weigh the optional terms of the loss, which the paper did not use. Variant `adaptive` starts
-    from the shipped weights and is tuned to the flights by recorruption; they are kept unless the gain is clear.
+    The same call with the same `out` resumes an interrupted run. Objective `truth` requires `truths`; `mass` and
+    `spectral` are weights of optional loss terms, which the paper did not use. Variant `adaptive` fine-tunes the
+    shipped weights on the flights by recorruption; the shipped weights are kept unless the gain is clear.
     """
     from pc2dae.training.finetune import finetune
     from pc2dae.training.run import TrainingPlan, settings_for, train
@@ -275,7 +275,7 @@ def fit(
 
 
 def shared_suite(flights: Sequence[xr.Dataset]) -> Suite:
-    """The families kept in at least half of the flights, of the one suite they share."""
+    """The flights' common suite, reduced to the families kept in at least half of them."""
     from pc2dae.qc import judge_families
 
     if not flights:
@@ -293,7 +293,7 @@ def shared_suite(flights: Sequence[xr.Dataset]) -> Suite:
 
 
 def _is_decisive(verdict: Verdict, suite: Suite) -> bool:
-    """A suite without instruments is its owner's own table: only what was never measured is left out of it."""
+    """A suite without instruments describes a user's table: only channels that were never measured are omitted."""
     return bool(suite.sources) or verdict.figures.get("observed") == 0
 
 
@@ -302,7 +302,7 @@ def _suite(suite: str | Path | Suite | None) -> Suite | None:
 
 
 def _with_sheet(streams: list[Stream], calibration: str | PathLike[str] | None) -> list[Stream]:
-    """The streams, a given calibration sheet in place of the one beside its board's log."""
+    """The streams, with the given calibration sheet replacing the one beside its board's log."""
     from pc2dae.logs.afe import read_sheet, with_sheet
 
     if calibration is None:
@@ -317,7 +317,7 @@ def _with_sheet(streams: list[Stream], calibration: str | PathLike[str] | None) 
 
 
 def _check_sources(streams: list[Stream], suite: Suite) -> None:
-    """Refuse a suite none of whose channels is in the logs, or that reads one of several instruments of a kind."""
+    """Refuse a suite that has no channel in the logs, or that is ambiguous between several instruments of a kind."""
     from pc2dae.logs.join import ONE_OF
 
     keys = {stream.key for stream in streams}
@@ -332,7 +332,7 @@ def _check_sources(streams: list[Stream], suite: Suite) -> None:
                 hint=f"keep one of them, or name it in the suite: {example}",
             )
     if not any(source.key in keys for name, source in suite.sources.items() if name in suite.names):
-        raise LogError(f"suite '{suite.name}' names no channel of these logs ({', '.join(sorted(keys))})",
+        raise LogError(f"suite '{suite.name}' has no channel in these logs ({', '.join(sorted(keys))})",
                        hint='say where channels come from: [sources] co2 = "li830.co2"')  # fmt: skip
 
 
@@ -340,4 +340,4 @@ def _notes(flight: xr.Dataset) -> tuple[str, ...]:
     from pc2dae.calibration import without_sheet
 
     absent = without_sheet(flight)
-    return (f"no calibration sheet: {', '.join(absent)} stay missing, the millivolts are kept",) if absent else ()
+    return (f"no calibration sheet: {', '.join(absent)} remain missing, the millivolts are kept",) if absent else ()

@@ -1,4 +1,4 @@
-"""Which denoiser a name means: a shipped model, a checkpoint folder, an ONNX file, a filter."""
+"""Look up a denoiser by name: a shipped model, a checkpoint folder, an ONNX file or a filter."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["SHIPPED", "Progress", "load_model"]
 
 
 def load_model(source: str | Path, *, profile: str = "flight", progress: Progress | None = None) -> Denoiser:
-    """The denoiser of a shipped name, a checkpoint folder, an ONNX file or a filter's name; files are checked first."""
+    """Load a shipped model, a checkpoint folder, an ONNX file or a filter; files are verified first."""
     from pc2dae.filters import FILTERS
 
     name, path = str(source), Path(source)
@@ -24,7 +24,7 @@ def load_model(source: str | Path, *, profile: str = "flight", progress: Progres
     if found is not None:
         found[0].progress = progress
         return found[0]
-    if path.is_dir():  # without an ONNX twin
+    if path.is_dir():  # without an ONNX export
         from pc2dae.training.checkpoint import load_checkpoint, suite_of_card, torch_denoiser
 
         network, card = load_checkpoint(path)

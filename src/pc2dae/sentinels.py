@@ -1,8 +1,8 @@
 """Numbers that loggers write for missing values, recognised even if the suite does not list them (numpy only).
 
 Three kinds: any |x| ≥ 1e20; a listed number far from the other values of its channel; and negative readings of a
-16-bit register that was read as unsigned. In doubt a value is kept: a plume that passes through 65535 has other values
-near it.
+16-bit register that was read as unsigned. In case of doubt a value is kept: a plume that passes through 65535 has
+other values near it.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ LISTED = (
     2147483.647,  # the 32-bit integer in thousandths: CO of a GreenBox payload
 )
 _LISTED = np.unique(np.concatenate([LISTED, np.array(LISTED, np.float32)]))  # a logger may have stored it in 32 bits
-_TWICE = 2.0  # a listed number is at least so many times as far from zero as the other values of its sign
-_RANGES = 10.0  # or it is so many times their range away from them,
+_TWICE = 2.0  # a listed number is at least this many times as far from zero as other values of its sign
+_RANGES = 10.0  # or this many times their range away from them,
 _SHARE = 0.1  # and this share of its own size,
-_ENOUGH = 30  # if there are that many values
+_ENOUGH = 30  # if there are at least this many values
 _WRAPPED = (64536.0, 65535.0)  # −1000 … −1 read as unsigned 16 bits
 _WRAPPED_TIMES = 4.0  # wrapped values are at least this many times the others: a whole range is suspect, so stricter
 
@@ -51,12 +51,12 @@ class Extent:
 
     @classmethod
     def empty(cls, channels: int) -> Extent:
-        """No values yet."""
+        """The summary of channels without values."""
         shape = (channels,)
         return cls(np.full(shape, np.inf), np.full(shape, -np.inf), np.zeros(shape, np.int64), np.ones(shape, bool))
 
     def extended(self, values: Floats, ordinary: Mask) -> Extent:
-        """With one more value of each channel, where `ordinary`."""
+        """The summary with one more value of each channel, where `ordinary`."""
         return Extent(
             np.where(ordinary, np.minimum(self.low, values), self.low),
             np.where(ordinary, np.maximum(self.high, values), self.high),

@@ -153,7 +153,7 @@ def test_no_scheduler_there_is_one_line() -> None:
     from pc2dae.archive.cluster import ClusterError, connected
 
     with (
-        pytest.raises(ClusterError, match="no scheduler answers at tcp") as caught,
+        pytest.raises(ClusterError, match="no scheduler responds at tcp") as caught,
         connected(scheduler="tcp://127.0.0.1:9", timeout_s=1),
     ):
         pass

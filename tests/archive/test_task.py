@@ -99,7 +99,7 @@ def test_a_failure_is_one_line_and_leaves_no_old_answer(archive: Archive, source
 
 def test_a_worker_with_other_weights_refuses(archive: Archive, source: FlightSource) -> None:
     record = denoise_one(source, replace(order_of("adaptive"), model_sha256="0" * 64), archive)
-    assert "another 'adaptive' than the client" in record["error"]
+    assert "'adaptive' of this worker differs from the client's" in record["error"]
 
 
 def test_a_folder_of_logs(tmp_path: Path) -> None:
@@ -126,7 +126,7 @@ def test_a_flight_that_never_ends_stops_its_worker_once(tmp_path: Path, source: 
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 1
     record = denoise_within(0.2, source, SAVGOL, archive)
     assert record["status"] == "failed"
-    assert record["error"] == "not done after 0.00333333 min; look at the flight, or allow more with --limit-min"
+    assert record["error"] == "not finished after 0.00333333 min; check the flight, or raise --limit-min"
     assert archive.record(source.name) == record
     assert not archive.output(source.name).exists()
     archive.prepare()  # the next run tries again

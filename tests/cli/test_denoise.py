@@ -196,7 +196,7 @@ def test_a_misspelt_name_is_told_before_the_input_is_opened(table, words, said):
 
 
 def test_an_unknown_profile_is_refused(table):
-    with pytest.raises(ModelError, match=r"there is no profile 'life'; did you mean 'live'\?"):
+    with pytest.raises(ModelError, match=r"unknown profile 'life'; did you mean 'live'\?"):
         run("denoise", "log.csv", "-o", "c.nc", "--suite", "own.toml", "--model", "ma5", "--profile", "life")
 
 

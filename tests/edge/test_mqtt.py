@@ -318,7 +318,7 @@ def test_where_a_broker_is() -> None:
 def test_a_broker_that_is_not_there_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pc2dae.edge.publisher._FIRST_S", 0.5)
     sender = Publisher(Broker("127.0.0.1", free_port()), topic="t", flight="f", count=1, message=lambda n: b"")
-    with pytest.raises(Pc2daeError, match="does not answer; check host and port"):
+    with pytest.raises(Pc2daeError, match="does not respond; check host and port"):
         sender.run(rate_hz=1.0)
 
 

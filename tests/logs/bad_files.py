@@ -83,7 +83,7 @@ CATALOGUE = [
     Bad("gzip with a wrong checksum", gzip.compress(table().encode())[:-8] + bytes(8), refused="checksum"),
     Bad("one enormous line", gzip.compress(table().encode() + b"1," * 1_000_000), refused="line 92: longer than"),
     Bad("zip", zipped(table()), suffix=".zip"),
-    Bad("truncated zip", zipped(table())[:-30], refused="zip is cut", suffix=".zip"),
+    Bad("truncated zip", zipped(table())[:-30], refused="zip is truncated", suffix=".zip"),
     Bad("zero bytes within", table(replaced(40, ROWS[40][:10] + "\0\0" + ROWS[40][12:])), listed="zero bytes", rows=89),
     Bad("power-loss tail", table().encode() + b"\0" * 700, listed="zero bytes"),
     Bad("byte order mark", b"\xef\xbb\xbf" + table().encode()),
@@ -97,7 +97,7 @@ CATALOGUE = [
         "mixed line ends",
         table(ROWS[:30], end="\r\n") + "\n".join(ROWS[30:60]) + "\r" + "\r\n".join(ROWS[60:]) + "\r\n",
     ),
-    Bad("no line end", table()[:-1], listed="may be cut"),
+    Bad("no line end", table()[:-1], listed="may be truncated"),
     Bad(
         "semicolons and decimal commas",
         table([r.replace(",", ";").replace(".", ",") for r in ROWS], "time;co;co2"),

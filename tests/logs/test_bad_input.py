@@ -91,7 +91,7 @@ def test_a_last_integer_cut_is_not_believed(tmp_path, suite):
     path.write_text("\n".join([HEADER, *(f"2024-04-10T13:48:{i:02d}Z,{100 + i},4{i:02d}" for i in range(50))])[:-1])
     flight, intake = ingest([path], suite=suite)
     assert np.isnan(flight["co2"].values[-1])  # 449 became 44
-    assert "may be cut" in intake.sources[0].repairs[0]
+    assert "may be truncated" in intake.sources[0].repairs[0]
 
 
 def test_a_folder_with_nothing_readable_is_refused(tmp_path, monkeypatch, capsys):

@@ -83,7 +83,7 @@ def test_an_open_address_without_a_token_is_refused_in_one_line(monkeypatch: Any
         main()
     said = capsys.readouterr().err
     assert said == (
-        "pc2dae: 0.0.0.0 can be reached by others, so a token is needed; add --token, or set PC2DAE_TOKEN\n"
+        "pc2dae: 0.0.0.0 can be reached by others, so a token is required; add --token, or set PC2DAE_TOKEN\n"
     )
 
 

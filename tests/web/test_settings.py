@@ -12,7 +12,7 @@ from pc2dae.web.settings import Settings, is_loopback
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.20", "kite.example"])
 def test_another_address_needs_a_token(host: str, tmp_path: Path) -> None:
-    with pytest.raises(Pc2daeError, match="a token is needed; add --token, or set PC2DAE_TOKEN"):
+    with pytest.raises(Pc2daeError, match="a token is required; add --token, or set PC2DAE_TOKEN"):
         Settings(data=tmp_path, host=host)
     assert not Settings(data=tmp_path, host=host, token="long enough").is_loopback
 

@@ -25,7 +25,7 @@ def test_a_damaged_record_never_costs_the_files_of_a_flight(tmp_path: Path, capl
     (folder / "record.json").write_text('{"id": 1, junk')
     assert Store(tmp_path).listed() == []
     assert (folder / "uploads" / "gas.csv").is_file()
-    assert caplog.messages == [f"{folder / 'record.json'} cannot be read: the flight is not listed, its files stay"]
+    assert caplog.messages == [f"{folder / 'record.json'} cannot be read: the flight is not listed, its files are kept"]
 
 
 def test_damaged_facts_are_one_line(tmp_path: Path) -> None:

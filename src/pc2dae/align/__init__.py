@@ -1,1 +1,1 @@
-"""Streams of many instruments put on one clock and one grid."""
+"""Alignment of the streams of many instruments to one clock and one grid."""

@@ -1,10 +1,10 @@
 """Faults of an instrument's clock, repaired once before anything is aligned: lost for some rows, or set back.
 
-A lost clock stamps a few rows far from the others: they are placed by their neighbours in the file. Of a clock that
-was set back, two moments have one stamp and must not be averaged. Rows that are merely out of order, a block sent
-twice and columns that share no row are not such a step. A single clear step is undone: a clock is set because it was
-wrong, so the rows after the step keep their stamps, and those before it are moved back until there is no gap. Any other
-step is an error.
+A lost clock stamps a few rows far from the others: they are placed by their neighbours in the file. After a clock
+was set back, two times have the same stamp and must not be averaged. Rows that are merely out of order, a block sent
+twice and columns that share no row are not such a step. A single clear step is corrected: a clock is set because it was
+wrong, so the rows after the step keep their stamps, and those before it are shifted back until there is no gap. Any
+other step is an error.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from pc2dae.arrays import Array, Mask
 from pc2dae.errors import FlightError
 from pc2dae.flight.stream import Stream
 
-LOGGED_TIME = "logged_time"  # among a stream's notes: its stamps before they were repaired
+LOGGED_TIME = "logged_time"  # key in a stream's notes: its stamps before repair
 LARGEST_S = 600.0  # a larger step does not correct a running clock: it is a time zone, a second record or a restart
-_LEAST_ROWS = 2  # per step with the time of an earlier row; a single one may just be late
-_REGULAR = 0.95  # share of steps up to three typical ones, where the record can be expected to have no gap
+_LEAST_ROWS = 2  # rows per step with the time of an earlier row; a single one may just be late
+_REGULAR = 0.95  # share of steps up to three times the typical one from which no gap is expected in a record
 
 
 def repair_stamps(stream: Stream, rate_hz: float) -> Stream:
-    """The stream with lost rows placed and a step back undone; `notes` keep the logged stamps of a repaired stream."""
+    """The stream with lost rows placed and a step back corrected; `notes` keep the logged stamps if it was repaired."""
     repaired = undo_step_back(place_lost_rows(stream, rate_hz), rate_hz)
     return stream if repaired is stream else replace(repaired, notes=stream.notes | {LOGGED_TIME: stream.time})
 
@@ -39,7 +39,7 @@ def place_lost_rows(stream: Stream, rate_hz: float) -> Stream:
     good, rows = np.flatnonzero(~lost), np.flatnonzero(lost)
     step = float(np.median(np.diff(seconds[good]))) if len(good) > 1 else 1.0 / rate_hz
     step = step if step > 0 else 1.0 / rate_hz
-    before = good[np.maximum(np.searchsorted(good, rows) - 1, 0)]  # without one: the first good row, counted back
+    before = good[np.maximum(np.searchsorted(good, rows) - 1, 0)]  # else extrapolated from the first good row
     guess = seconds[before] + (rows - before) * step
     time = stream.time.copy()
     first = str(time[rows[0]])[:19]
@@ -71,10 +71,10 @@ def _is_lost(seconds: Array) -> Mask:
 
 
 def undo_step_back(stream: Stream, rate_hz: float) -> Stream:
-    """The stream with one step back of its clock undone and listed; the same stream where there is none."""
+    """The stream with one step back of its clock corrected and reported; unchanged if there is none."""
     seconds = stream.time.astype(np.int64) / 1e9
     steps = np.diff(seconds)
-    if not (steps < 0).any() or np.median(steps) < 0:  # newest row first: no clock runs like that
+    if not (steps < 0).any() or np.median(steps) < 0:  # rows in reverse order are not a clock fault
         return stream
     typical = float(np.median(steps[steps > 0])) if (steps > 0).any() else 1.0 / rate_hz
     back = np.flatnonzero(steps < -0.5 * max(typical, 1.0 / rate_hz)) + 1
@@ -103,7 +103,7 @@ def undo_step_back(stream: Stream, rate_hz: float) -> Stream:
 
 
 def _rows_twice(stream: Stream, seconds: Array, back: NDArray[np.int64], typical: float) -> int:
-    """How many rows after a step back lie on or beside rows before it, measure the same and differ."""
+    """Number of rows after a step back at or next to the time of earlier ones, with shared columns, not duplicates."""
     import pandas as pd
 
     run = np.zeros(len(seconds), dtype=np.int64)

@@ -1,8 +1,8 @@
-"""Many clocks to one: offsets from what two instruments both feel (position, pressure, humidity, temperature).
+"""Clock offsets of instruments, from quantities that two of them measure (position, pressure, humidity, temperature).
 
-Never from plume signals: their delay is the sensor's response. A slow thermometer is late too, so where a lag explains
-the two records better than a shift alone, the shift is the sensor's and not the clock's, and no offset is claimed.
-A pressure inside an instrument is late by less than a second: `align.pressure_lag` subtracts that.
+Plume signals are not used: their delay is the sensor's response. A slow thermometer is delayed too: if a lag explains
+the two records better than a shift alone, the delay is attributed to the sensor and no clock offset is reported.
+A pressure inside an instrument is delayed by less than a second, which `align.pressure_lag` subtracts.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from pc2dae.arrays import Array
 from pc2dae.flight.stream import Stream
 
 STEP_S = 0.25  # grid on which the two records are compared
-SMOOTH_S = 1.5  # both are smoothed alike: the noise of neither moves the best shift
+SMOOTH_S = 1.5  # both are smoothed equally, so that the noise of neither biases the shift
 REACH_S = 60.0  # largest offset searched
-MIN_S = 120.0  # least time in common
+MIN_S = 120.0  # shortest overlap
 WORST_SIGMA_S = 0.25  # an offset is known if its standard error is below
-LEAST_GAIN = 60.0  # in units of the residual variance: what agreement must explain, over none
+LEAST_GAIN = 60.0  # in units of the residual variance: what the best shift must explain over no agreement
 LEAST_LEAD = 40.0  # … and over any shift 4 s or more away
-LAG_GAIN = 12.0  # … and from here on a lag explains more than the shift alone
-LONG_RECORD_S = 3 * 3600.0  # from here on a drift is worth looking for
+LAG_GAIN = 12.0  # … above which a lag explains more than the shift alone
+LONG_RECORD_S = 3 * 3600.0  # drift is estimated for longer records
 LAGS_S = (2.0, 5.0, 12.0, 30.0, 80.0)
 
-# Most trusted first; True where a sensor may lag by more than a second, which would matter.
+# In order of preference; True if a sensor may lag by more than a second.
 QUANTITIES: dict[str, tuple[tuple[str, ...], bool]] = {
     "latitude": (("latitude",), False),
     "longitude": (("longitude",), False),
@@ -48,7 +48,7 @@ class ClockFit:
     offset_s: float = 0.0
     sigma_s: float = float("nan")
     drift_ppm: float = 0.0
-    by: str = ""  # what it was found from, or why not
+    by: str = ""  # quantity it was derived from, or the reason of failure
 
     def corrected(self, stream: Stream) -> Stream:
         """The stream on the reference's clock."""
@@ -60,12 +60,12 @@ class ClockFit:
 
 
 def cut_s(stream: Stream) -> float:
-    """What a logger that cuts its stamps to whole seconds leaves out on average: half a second, else nothing."""
+    """Mean truncation of stamps: half a second if the logger truncates to whole seconds, else 0."""
     return 0.5 if not np.any(stream.time.astype(np.int64) % 1_000_000_000) else 0.0
 
 
 def find_clocks(streams: Sequence[Stream]) -> list[ClockFit]:
-    """Each stream's clock, in the order given, against GPS time if a stream has it, else against the best connected."""
+    """Each stream's clock, in the order given, relative to GPS time if available, else to the best connected stream."""
     if len(streams) == 1 and streams[0].clock != "gps":
         return [ClockFit(streams[0].key, True, 0.0, by="itself")]
     settled = [stream for stream in streams if stream.clock == "gps"] or [_best_connected(streams)]
@@ -89,7 +89,7 @@ def _best_connected(streams: Sequence[Stream]) -> Stream:
 
 
 def _first_fit(references: Sequence[Stream], stream: Stream, quantity: str) -> ClockFit | None:
-    """The clock by the first reference that settles it, else the first failure; None where none has the quantity."""
+    """The clock from the first successful reference, else the first failure; None if none shares the quantity."""
     failure = None
     for reference in references:
         fit = compare(reference, stream, quantity)
@@ -100,7 +100,7 @@ def _first_fit(references: Sequence[Stream], stream: Stream, quantity: str) -> C
 
 
 def compare(reference: Stream, stream: Stream, quantity: str) -> ClockFit | None:
-    """The stream's clock against the reference's by one quantity; None where they do not share it."""
+    """The stream's clock relative to the reference's from one quantity; None if they do not share it."""
     ours, theirs = _column(reference, quantity), _column(stream, quantity)
     if ours is None or theirs is None:
         return None
@@ -135,7 +135,7 @@ def _column(stream: Stream, quantity: str) -> str | None:
 
 
 def _fresh(stream: Stream, name: str, origin: np.datetime64) -> tuple[Array, Array]:
-    """Seconds since `origin` and values, in order of time, without repeats of the whole record."""
+    """Seconds since `origin` and values, sorted by time, without rows that repeat the previous one."""
     repeats = np.ones(len(stream.time), dtype=bool)
     for values in stream.columns.values():
         repeats[1:] &= (values[1:] == values[:-1]) | (np.isnan(values[1:]) & np.isnan(values[:-1]))
@@ -148,7 +148,7 @@ def _fresh(stream: Stream, name: str, origin: np.datetime64) -> tuple[Array, Arr
 
 @dataclass(frozen=True)
 class _ClockPair:
-    """Two records of one quantity, smoothed alike, ready to be shifted against each other."""
+    """Two records of one quantity, smoothed equally, prepared for shifting against each other."""
 
     grid: Array
     x: Array  # the reference on the grid
@@ -168,7 +168,7 @@ class _ClockPair:
         return product * product / power if power > 0 and product > 0 else 0.0
 
     def shift(self, *, may_lag: bool) -> tuple[float, float] | str:
-        """Best shift and its standard error [s], or why there is none."""
+        """Best shift and its standard error [s], or the reason of failure."""
         shifts = np.arange(-REACH_S, REACH_S + 0.1, 1.0)
         scores = np.array([self.explained(s) for s in shifts])
         top = int(np.argmax(scores))
@@ -177,7 +177,7 @@ class _ClockPair:
         best = _peak(self.explained, float(shifts[top]))
         total = float(self.y @ self.y)
         explained = self.explained(best)
-        # Two neighbours on `at` share some of the smoothing, and slow errors hang together: fewer data than points.
+        # Smoothing and slow errors correlate neighbouring points, so there are fewer independent data than points.
         variance = (
             max(total - explained, 1e-12 * total) / max(len(self.y) - self.trend.shape[1] - 2, 1) * self._ties(best)
         )
@@ -195,7 +195,7 @@ class _ClockPair:
         return best, float(np.sqrt(2 * variance / curvature))
 
     def _lagged_gain(self, shift_s: float, tau_s: float) -> float:
-        """The most that either record, slowed by a first-order lag, explains near the shift."""
+        """The largest sum of squares explained near the shift with a first-order lag applied to either record."""
         gains = []
         for x, way in ((lagged(self.x, tau_s, STEP_S), 1.0), (self.x + tau_s * np.gradient(self.x, STEP_S), -1.0)):
             other = replace(self, x=np.asarray(x))
@@ -203,7 +203,7 @@ class _ClockPair:
         return max(gains)
 
     def _ties(self, shift_s: float) -> float:
-        """How many points count as one, from the residual's correlation with its neighbour: (1 + ρ)/(1 − ρ)."""
+        """Number of points per independent one, from the residual's lag-1 correlation: (1 + ρ)/(1 − ρ)."""
         seen = np.interp(self.at - shift_s, self.grid, self.x)
         seen = seen - self.trend @ (self.trend.T @ seen)
         power = float(seen @ seen)
@@ -236,7 +236,7 @@ def _peak(score: Callable[[float], float], near: float, reach: float = 1.5) -> f
 
 
 def _drifting(pair: _ClockPair, begin_s: float) -> tuple[float, float, float] | None:
-    """Offset at `begin_s`, its standard error [s] and drift [ppm] by the shifts of pieces; None if no clear drift."""
+    """Offset at `begin_s`, its standard error [s] and drift [ppm] from shifts of segments; None if no clear drift."""
     when, shifts = [], []
     for piece in np.array_split(np.arange(len(pair.at)), 12):
         at = pair.at[piece]

@@ -1,4 +1,4 @@
-"""How much later one channel sees a plume than another: the sensors' response, reported, never a clock's error."""
+"""Delays between channels in a plume, due to the sensors' response; reported, never used to correct clocks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MIN_SAMPLES = 120
 
 
 def response_delays(flight: xr.Dataset) -> dict[str, float]:
-    """Delay [s] of each channel behind the fastest of the suite, where they agree (r ≥ 0.5) within a minute."""
+    """Delay [s] of each channel behind the fastest of the suite, if they correlate (r ≥ 0.5) within a minute."""
     suite = suite_of(flight)
     reach = round(REACH_S * suite.rate_hz)
     signals = {name: signal for name in suite.names if (signal := _plumes(flight, name)) is not None}
@@ -33,7 +33,7 @@ def response_delays(flight: xr.Dataset) -> dict[str, float]:
 
 
 def _plumes(flight: xr.Dataset, name: str) -> Array | None:
-    """The channel without its slow background, zero where not observed; None where there is too little."""
+    """The channel without its slow background, zero where not observed; None if there are too few samples."""
     good = observed(flight, name)
     if good.sum() < _MIN_SAMPLES:
         return None

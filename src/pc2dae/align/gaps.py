@@ -1,4 +1,4 @@
-"""Records that cannot be one flight, because all of them pause for too long."""
+"""Refusal of records that cannot be one flight because all of them pause for too long."""
 
 from __future__ import annotations
 

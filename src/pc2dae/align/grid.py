@@ -1,6 +1,6 @@
-"""Many streams, one regular grid in UTC: samples within a cell are averaged and counted.
+"""Streams on one regular grid in UTC: samples within a cell are averaged and counted.
 
-A plain CSV keeps its rows: the flight then has a dimension `row` with `row_time` (UTC stamp of each row of the file),
+The rows of a plain CSV are kept: the flight has a dimension `row` with `row_time` (UTC stamp of each row of the file),
 `row_index` (its cell on the grid; rows may share one) and, where stamps were not plain UTC, `row_stamp` (text).
 `flight[name][flight.row_index]` gives a value for exactly every row of the file, in the file's order.
 """
@@ -25,18 +25,18 @@ from pc2dae.flight.stream import Stream
 from pc2dae.flight.unit_checks import check_units, checked_position, in_expected_units
 from pc2dae.suite import ENVIRONMENT, MOTION, Source, Suite
 
-FILL_S = 3.0  # gaps up to here may be bridged, and are flagged
-_ELECTRICAL = frozenset({"V", "mV", "A", "nA"})  # what a gas channel is computed from later
+FILL_S = 3.0  # longest gap that may be interpolated; such samples are flagged
+_ELECTRICAL = frozenset({"V", "mV", "A", "nA"})  # units of raw signals from which gas channels are computed later
 
 
 @dataclass(frozen=True)
 class Placed:
-    """Where a stream's rows lie on the grid, for the ingest report."""
+    """The grid cells of a stream's rows, for the ingest report."""
 
     key: str
     cells: Index  # of each row; −1: outside the flight
     rate_hz: float
-    gaps: int  # stretches without a row, longer than what may be bridged
+    gaps: int  # number of gaps longer than may be interpolated
     longest_gap_s: float
     repairs: tuple[str, ...]
 
@@ -108,7 +108,7 @@ def _on_grid(stream: Stream, cells: Index, count: int, suite: Suite) -> _OnGrid:
         is_channel = name in suite.names
         if is_channel or stream.units.get(column) in _ELECTRICAL:
             limits = (suite[name].valid_min, suite[name].valid_max) if is_channel else (None, None)
-            logged, lines = without_sentinels(logged, *limits)  # before a mean can hide them
+            logged, lines = without_sentinels(logged, *limits)  # before averaging
             repairs += [f"{name}: {line}" for line in lines]
         mean, has_fresh = cell_means(cells, logged, is_stale, count)
         if is_channel:
@@ -151,7 +151,7 @@ def _with_position(stream: Stream, names: Mapping[str, str]) -> tuple[dict[str, 
 
 
 def stale_rows(stream: Stream) -> Mask:
-    """Rows that repeat the one before in every output, of a sensor whose outputs are too fine to do so by chance."""
+    """Rows that repeat the previous one in every output, for sensors whose resolution is too fine for chance."""
     stale = np.zeros(len(stream.time), dtype=bool)
     if stream.instrument == "csv" or len(stream.time) < 2:
         return stale
@@ -165,7 +165,7 @@ def stale_rows(stream: Stream) -> Mask:
 
 
 def bridge(values: Array, longest: int) -> tuple[Array, Mask]:
-    """Straight lines over gaps of at most `longest` cells between two values, and where they are."""
+    """Linear interpolation over gaps of at most `longest` cells, and a mask of the interpolated cells."""
     missing = ~np.isfinite(values)
     good = np.flatnonzero(~missing)
     if not missing.any() or not len(good) or longest < 1:

@@ -15,13 +15,13 @@ from pc2dae.flight.stream import Stream
 
 @dataclass(frozen=True)
 class SourceReport:
-    """One instrument's line of the table."""
+    """One row of the table, for one instrument."""
 
     file: str
     instrument: str
     rows: int  # in the file
     rows_used: int
-    rate_hz: float | None  # None: one row has no rate
+    rate_hz: float | None  # None for a single row
     clock_offset_s: float | None  # None: not found
     clock_sigma_s: float | None
     clock_drift_ppm: float
@@ -47,7 +47,7 @@ class IngestReport:
         return lines + [f"ignored {file}: {reason}" for file, reason in self.ignored]
 
     def as_dict(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """As a JSON-compatible dict."""
         table = asdict(self)
         table["ignored"] = [{"file": name, "reason": reason} for name, reason in self.ignored]
         return table

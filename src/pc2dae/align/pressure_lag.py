@@ -1,7 +1,7 @@
-"""A pressure felt inside an instrument: how much of its delay is the clock's, how much the sensor's own lag.
+"""Separates clock offset from sensor lag for a pressure measured inside an instrument.
 
-Both make the record late; only a lag also rounds its corners, and one flight separates the two to no better than one
-or two tenths of a second. So no lag is chosen: the clock's part is the mean over all lags, weighted by their fit.
+Both delay the record; only a lag also smooths its corners, and one flight separates the two to no better than 0.1 to
+0.2 s. So no single lag is chosen: the clock offset is the mean over all lags, weighted by their likelihood.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from scipy.signal import lfilter
 
 from pc2dae.arrays import Array
 
-INSIDE = ("internal_pressure", "cell_pressure")  # the others are open to the air and follow it at once
-LAGS_S = np.linspace(0.0, 1.0, 11)  # not on data sheets; more than a second would show. Uniform prior
-FINE_S = 0.5  # a reference sampled more coarsely has round corners itself
-_EDGE_S = 10.0  # left out at both ends, where the smoothing knows one side only
+INSIDE = ("internal_pressure", "cell_pressure")  # other sensors are open to the air and follow it without lag
+LAGS_S = np.linspace(0.0, 1.0, 11)  # not on data sheets; more than a second would be noticeable. Uniform prior
+FINE_S = 0.5  # a reference sampled more coarsely is itself too smooth
+_EDGE_S = 10.0  # excluded at both ends, where the smoothing is one-sided
 
 
 def clock_part(tx: Array, x: Array, ty: Array, y: Array, delay_s: float) -> tuple[float, float]:
-    """The clock's part of the delay of y behind x and its standard error [s], the lag being anything in `LAGS_S`.
+    """The clock offset of y behind x and its standard error [s], marginalised over the lags in `LAGS_S`.
 
     Model: y(t) = a + b·(h_τ ∗ p)(t − s) + slow + noise, with h_τ a first-order lag and p the reference without its
-    noise, which would favour long lags because they average it. y is used as sampled, which rounds nothing.
+    noise, which would favour long lags because they average it. y is used as sampled, without smoothing.
     """
     step, quiet = smoothed(tx, x)
     at_reference = tx[0] + step * np.arange(len(quiet))
@@ -52,7 +52,7 @@ def clock_part(tx: Array, x: Array, ty: Array, y: Array, delay_s: float) -> tupl
         if squares[number] == squares[: number + 1].min():
             rest = residual(shifts[number], felt)
             rho = float(np.clip(rest[1:] @ rest[:-1] / max(float(rest @ rest), 1e-300), 0.0, 0.95))
-            ties = (1 + rho) / (1 - rho)  # so many points count as one
+            ties = (1 + rho) / (1 - rho)  # points per independent one
     variance = max(squares.min() * ties / max(len(at) - slow.shape[1] - 3, 1), 1e-300)
     weights = np.exp((squares.min() - squares) / (2 * variance))
     weights /= weights.sum()
@@ -89,7 +89,7 @@ def lagged(x: Array, tau_s: float, step_s: float) -> Array:
 
 
 def slow_basis(t: Array) -> Array:
-    """Orthonormal slow functions of time, periods above 300 s: what drifts apart is not compared."""
+    """Orthonormal slow functions of time (periods above 300 s), which are removed from the comparison."""
     span = max(float(t[-1] - t[0]), 1.0)
     order = min(max(int(2 * span / 300.0), 1), 60)
     basis = np.cos(np.pi * (t - t[0])[:, None] / span * np.arange(order + 1))

@@ -1,1 +1,1 @@
-"""Thousands of flights on a Dask cluster: resumable, and the same bytes as on one machine; data only."""
+"""Thousands of flights on a Dask cluster: resumable, with output identical to that of a single machine."""

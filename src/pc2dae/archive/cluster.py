@@ -16,27 +16,27 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 AHEAD = 1000  # flights handed to the scheduler at a time: enough for hundreds of workers, little for its memory
-_DASHBOARD, _ANY_PORT = "127.0.0.1:8787", "127.0.0.1:0"  # the scheduler's health page is there without a dashboard too
+_DASHBOARD, _ANY_PORT = "127.0.0.1:8787", "127.0.0.1:0"  # the scheduler serves its health page even without a dashboard
 _CONFIG = {
-    # A flight cannot be suspended: a worker that pauses would wait for ever. Beyond its limit it is restarted.
+    # A flight cannot be suspended: a paused worker would wait forever. Above its memory limit it is restarted.
     **{f"distributed.worker.memory.{key}": False for key in ("target", "spill", "pause")},
-    # Profiling at 100 Hz and returning memory in small pieces would each cost a worker a tenth of its time.
+    # Profiling at 100 Hz and trimming memory in small pieces would each take a tenth of a worker's time.
     "distributed.worker.profile.enabled": False,
     "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 1 << 24,
     # The default ticks would take client and worker 6 % of a core, even idle.
     "distributed.admin.tick.interval": "500ms",
     "distributed.admin.system-monitor.interval": "5s",
-    # One flight at a time and none in reserve: one that kills its worker takes no other with it.
+    # One flight per worker and none queued: a flight that kills its worker affects no other.
     "distributed.scheduler.worker-saturation": 1.0,
     # On a busy machine a worker's restart takes longer than the default of 15 s.
     "distributed.deploy.lost-worker-timeout": "1h",
 }
-_LEAST_BYTES = 1e9  # half of it is Python and the libraries before any flight
+_LEAST_BYTES = 1e9  # Python and the libraries alone use half of it
 _log = logging.getLogger(__name__)
 
 
 class ClusterError(Pc2daeError):
-    """The cluster cannot be reached, or went away."""
+    """The cluster cannot be reached, or the connection was lost."""
 
 
 @contextmanager
@@ -48,9 +48,9 @@ def connected(
     dashboard: bool = False,
     timeout_s: float = 20.0,
 ) -> Iterator[Client]:
-    """A client of `scheduler`, or of a local cluster of so many workers: processes of one thread, on loopback.
+    """A client of `scheduler`, or of a local cluster of single-threaded worker processes on loopback.
 
-    Local workers end with this process, however it ends; one that needs more than `memory` is restarted.
+    Local workers exit with this process, even if it is killed; one that exceeds `memory` is restarted.
     """
     import dask.utils
     from distributed import Client, LocalCluster
@@ -59,7 +59,7 @@ def connected(
         try:
             client = Client(scheduler, timeout=timeout_s, set_as_default=False)
         except (OSError, ValueError, TimeoutError) as error:
-            raise ClusterError(f"no scheduler answers at {scheduler} ({_first_line(error)})",
+            raise ClusterError(f"no scheduler responds at {scheduler} ({_first_line(error)})",
                                hint="start one with `dask scheduler`, or use --workers") from None  # fmt: skip
         with client:
             if not client.nthreads():
@@ -88,10 +88,10 @@ def connected(
 
 def each(client: Client, work: Callable[..., T], jobs: Iterable[tuple[str, tuple[Any, ...]]]
          ) -> Iterator[tuple[str, T | BaseException]]:  # fmt: skip
-    """Run `work(*arguments)` for every job (name, arguments), giving name and answer as each is done.
+    """Run `work(*arguments)` for every job (name, arguments); yield name and result as each finishes.
 
-    A job whose worker dies is repeated by another; if several workers die of it, or if it raises, the answer is the
-    error. Tasks carry the job's name, and only so many are with the scheduler at a time.
+    A job whose worker dies is repeated on another; if it kills several workers, or raises, the result is the error.
+    Tasks carry the job's name, and a limited number is submitted to the scheduler at a time.
     """
     from distributed import as_completed
 
@@ -109,14 +109,14 @@ def each(client: Client, work: Callable[..., T], jobs: Iterable[tuple[str, tuple
     for future in running:
         name = names.pop(future.key)
         if future.cancelled():
-            raise ClusterError("the scheduler went away", hint="run the same command again: it does what is missing")
+            raise ClusterError("the connection to the scheduler was lost", hint="run the same command again to resume")
         error = future.exception()
         yield name, future.result() if error is None else error
         submit(1)
 
 
 def _by_itself(work: Callable[..., T], *arguments: Any) -> T:
-    """Run the work outside Dask's own scheduler: otherwise xarray asks it for a lock at every variable."""
+    """Run the work outside Dask's scheduler: otherwise xarray requests a distributed lock for every variable."""
     import dask
 
     with dask.config.set(scheduler="synchronous"):

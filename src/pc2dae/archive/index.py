@@ -1,4 +1,4 @@
-"""The table of an archive: a row for every flight, from the markers."""
+"""The index of an archive: one row per flight, built from the markers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TIMES = ("start", "end")
 
 
 def index_of(archive: Archive) -> pd.DataFrame:
-    """A row for every flight of the archive, by name."""
+    """One row for every flight of the archive, sorted by name."""
     import pandas as pd
 
     rows = []

@@ -1,4 +1,4 @@
-"""A clean flight as one line of the index: span, families, blind metrics, plumes and emission ratios."""
+"""A clean flight as one row of the index: span, families, blind metrics, plumes and emission ratios."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _scores(clean: xr.Dataset, suite: Suite) -> dict[str, float | None]:
 
 
 def _plumes(clean: xr.Dataset) -> dict[str, int | float | None]:
-    """How many encounters with smoke, and the whole flight's ratios by integrals, one sigma beside each."""
+    """Number of smoke encounters, and the whole flight's emission ratios from integrals with one-sigma errors."""
     found = survey(clean)
     row: dict[str, int | float | None] = {"plumes": len(found.intervals)}
     rows = found.ratios[(found.ratios["scope"] == "flight") & (found.ratios["method"] == "integral")]

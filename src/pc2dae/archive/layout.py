@@ -20,13 +20,13 @@ from pc2dae.atomic import write_text
 from pc2dae.errors import FlightError
 from pc2dae.flight.store import write_flight
 
-FlightRecord = dict[str, Any]  # what is known about one flight: a line of the index, and more
+FlightRecord = dict[str, Any]  # the content of a marker: the flight's index row, and more
 DONE, FAILED = "done", "failed"
 
 
 @dataclass(frozen=True)
 class Archive:
-    """A tree of netCDF files, or one Zarr store named *.zarr; metadata lies in the tree, or beside the store."""
+    """A tree of netCDF files, or one Zarr store named *.zarr; metadata is stored in the tree, or beside the store."""
 
     root: Path
 
@@ -37,27 +37,27 @@ class Archive:
 
     @property
     def metadata_dir(self) -> Path:
-        """Index, markers, lock: beside a store, because every file in a store is part of it."""
+        """Folder of index, markers and lock; beside a Zarr store, since every file inside one is part of it."""
         return self.root.with_suffix(".archive") if self.is_store else self.root
 
     @property
     def index(self) -> Path:
-        """A row for every flight."""
+        """The index table, one row per flight."""
         return self.metadata_dir / "index.parquet"
 
     @property
     def markers(self) -> Path:
-        """A JSON file for every flight, written last."""
+        """Folder of markers: one JSON file per flight, written last."""
         return self.metadata_dir / ".done"
 
     @property
     def scratch(self) -> Path:
-        """Groups in the making."""
+        """Folder of incomplete Zarr groups."""
         return self.metadata_dir / ".making"
 
     @property
     def attempts(self) -> Path:
-        """A file for every flight in work, which the time limit writes to."""
+        """Folder with a file per flight in progress, to which the time limit is reported."""
         return self.metadata_dir / ".attempts"
 
     def output(self, name: str) -> Path:
@@ -80,7 +80,7 @@ class Archive:
             self.output(name).unlink(missing_ok=True)
 
     def marker(self, name: str) -> Path:
-        """Where the flight's marker is."""
+        """Path of the flight's marker."""
         return self.markers / f"{name}.json"
 
     def mark(self, record: FlightRecord) -> None:
@@ -97,7 +97,7 @@ class Archive:
 
     def records(self) -> Iterator[FlightRecord]:
         """The content of all markers, in the order of the flights' names."""
-        found = [p for p in self.markers.rglob("*.json") if not p.name.startswith(".")]  # hidden: not in place yet
+        found = [p for p in self.markers.rglob("*.json") if not p.name.startswith(".")]  # hidden: still being written
         for name in sorted(str(p.relative_to(self.markers).with_suffix("")) for p in found):
             record = self.record(name)
             if record is not None:
@@ -120,7 +120,7 @@ class Archive:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """One run at a time; the lock is released when the process ends, however it ends."""
+        """Lock the archive for one run; the lock is released when the process exits, even if it is killed."""
         self.metadata_dir.mkdir(parents=True, exist_ok=True)
         handle = os.open(self.metadata_dir / ".lock", os.O_RDWR | os.O_CREAT, 0o666)
         try:

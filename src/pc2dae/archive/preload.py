@@ -8,5 +8,5 @@ from typing import Any
 
 def dask_setup(worker: Any) -> None:
     """Called by Dask in the worker's own process."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all; the client ends its workers
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all processes; the client stops its workers
     import pc2dae.archive.task  # noqa: F401

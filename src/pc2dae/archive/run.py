@@ -23,7 +23,7 @@ ORDER = ".order.json"  # in the metadata folder: the last order
 
 
 def pending(root: Path, archive: Archive, order: Order) -> tuple[list[FlightSource], list[FlightSource]]:
-    """The flights under `root` that are to be done, and all of them."""
+    """The flights under `root` still to be processed, and all flights."""
     suite = None if order.suite is None else parse_suite(order.suite, where="the suite")
     sources = find_sources(root.resolve(), suite=suite, leave_out=archive.root)
     for source in sources:
@@ -38,7 +38,7 @@ def pending(root: Path, archive: Archive, order: Order) -> tuple[list[FlightSour
 def denoise_all(
     todo: Sequence[FlightSource], archive: Archive, order: Order, client: Client, *, limit_s: float = 600.0
 ) -> Iterator[FlightRecord]:
-    """Denoise every flight on the cluster, giving its record as it is done; one that takes longer has failed."""
+    """Denoise the flights on the cluster and yield each record when done; a flight over the time limit has failed."""
     known, epoch = {source.name: source for source in todo}, os.environ.get("SOURCE_DATE_EPOCH")
     jobs = ((source.name, (limit_s, source, order, archive, epoch)) for source in todo)
     for name, answer in each(client, denoise_within, jobs):
@@ -51,5 +51,5 @@ def denoise_all(
 def _lost(error: BaseException) -> str:
     """Why a flight has no record: its worker died repeatedly, or could not write."""
     if type(error).__name__ == "KilledWorker":
-        return "its worker died each time it was tried, as when memory runs out; give each worker more with --memory"
+        return "its worker died on every attempt, possibly out of memory; give each worker more with --memory"
     return str(explain(error))

@@ -21,8 +21,8 @@ from pc2dae.logs.sniff import READERS
 from pc2dae.suite import Suite
 
 _TRUTH = ".truth.nc"  # beside a simulated flight, not one itself
-_TABLES = (".csv", ".csv.gz")  # may be a flight in each file
-_LOGS = (".csv", ".txt", ".log", ".dat", ".tsv", ".bin", ".xlsx", ".gz", ".zip")  # what instruments call their files
+_TABLES = (".csv", ".csv.gz")  # each file may be a flight
+_LOGS = (".csv", ".txt", ".log", ".dat", ".tsv", ".bin", ".xlsx", ".gz", ".zip")  # extensions of instrument files
 _BLOCK = 1 << 20  # bytes hashed at a time
 
 
@@ -36,15 +36,15 @@ class FlightSource:
 
     @property
     def place(self) -> Path:
-        """The file or folder that holds this flight and no other."""
+        """The file or folder that contains only this flight."""
         return self.path if self.group is None else self.path / self.group
 
 
 def find_sources(root: Path, *, suite: Suite | None = None, leave_out: Path | None = None) -> list[FlightSource]:
     """The flights under `root` by name: log folders, netCDF, ICARTT and plain CSV files, Zarr stores.
 
-    A folder with a file that an instrument reader knows is one flight, with all that lies in it. A CSV stands alone
-    if it is a flight of ours or fits the suite. Links are followed last, and nothing is visited twice.
+    A folder with a file that an instrument reader recognises is one flight, including everything in it. A CSV is a
+    flight by itself if pc2dae wrote it or it fits the suite. Links are followed last; nothing is visited twice.
     """
     if not root.exists():
         raise FlightError(f"{root} does not exist", hint="check the path")
@@ -63,7 +63,7 @@ def find_sources(root: Path, *, suite: Suite | None = None, leave_out: Path | No
 
 
 def _flights(place: Path, root: Path, suite: Suite | None, seen: set[str], links: list[Path]) -> Iterator[FlightSource]:
-    """The flights of a file or folder that has not been `seen`; links in a folder are put off to `links`."""
+    """The flights of a file or folder that has not been `seen`; links in a folder are appended to `links`."""
     real = os.path.realpath(place)
     if real in seen:
         return
@@ -105,7 +105,7 @@ def _name(place: Path, root: Path) -> str:
 
 
 def _of_store(store: Path, root: Path) -> Iterator[FlightSource]:
-    """Every group that holds a time axis is a flight; a store that is one flight itself counts as one file."""
+    """Every group with a time axis is a flight; a store that is a single flight counts as one file."""
     if _has_time(store):
         yield FlightSource(_name(store, root), store)
         return
@@ -157,7 +157,7 @@ def stamp(source: FlightSource) -> str:
 
 
 def digest(place: Path) -> str:
-    """SHA-256 of a file, or of a folder's names and contents in the order of their names."""
+    """SHA-256 of a file, or of the names and contents of a folder's files, sorted by name."""
     total = hashlib.sha256()
     for path in files_of(place):
         if place.is_dir():
@@ -169,7 +169,7 @@ def digest(place: Path) -> str:
 
 
 def files_of(place: Path) -> list[Path]:
-    """The file itself, or all files of a folder in the order of their names; nothing hidden."""
+    """The file itself, or all files of a folder sorted by name, without hidden ones."""
     if not place.is_dir():
         return [place]
     inside = (p for p in place.rglob("*") if p.is_file())
@@ -177,7 +177,7 @@ def files_of(place: Path) -> list[Path]:
 
 
 def open_source(source: FlightSource, *, suite: Suite | None = None, zone: str | None = None) -> xr.Dataset:
-    """The flight itself."""
+    """Open the flight."""
     from pc2dae.flight.store import read_zarr
     from pc2dae.pipeline import open_flight
 

@@ -26,10 +26,10 @@ _EPOCH = "SOURCE_DATE_EPOCH"
 
 @dataclass(frozen=True)
 class Order:
-    """Everything but the flight itself that determines the result."""
+    """Everything except the flight itself that determines the result."""
 
     model: str = "adaptive"
-    model_sha256: str = ""  # of the weights as the client has them
+    model_sha256: str = ""  # of the client's copy of the weights
     suite: str | None = None  # JSON
     zone: str | None = None
 
@@ -41,17 +41,17 @@ class Order:
 
 
 def order_of(model: str | Path, *, suite: Suite | None = None, zone: str | None = None) -> Order:
-    """The order for a model that can be loaded."""
+    """The order for a model, which must be loadable."""
     name = str(model)
     denoiser = _model(name)
     if name not in SHIPPED and Path(name).exists():
-        name = str(Path(name).resolve())  # workers may stand in another folder
+        name = str(Path(name).resolve())  # workers may run in another folder
     text = None if suite is None else suite.model_dump_json(exclude_defaults=True)
     return Order(name, _sha256(denoiser), text, zone)
 
 
 def is_done(source: FlightSource, order: Order, archive: Archive) -> bool:
-    """Whether the flight is done as ordered and, by its files' names, sizes and times, has not changed since."""
+    """Whether the flight is done with this order and its files' names, sizes and times are unchanged."""
     record = archive.record(source.name)
     return (
         record is not None
@@ -63,7 +63,7 @@ def is_done(source: FlightSource, order: Order, archive: Archive) -> bool:
 
 
 def denoise_one(source: FlightSource, order: Order, archive: Archive, epoch: str | None = None) -> FlightRecord:
-    """Denoise one flight and mark it; any error becomes one line of its record.
+    """Denoise one flight and write its marker; any error becomes one line of its record.
 
     `epoch` is the client's SOURCE_DATE_EPOCH.
     """
@@ -90,13 +90,13 @@ def denoise_one(source: FlightSource, order: Order, archive: Archive, epoch: str
 def denoise_within(
     limit_s: float, source: FlightSource, order: Order, archive: Archive, epoch: str | None = None
 ) -> FlightRecord:
-    """`denoise_one`, but after `limit_s` seconds this process ends: nothing else stops code that is stuck in C.
+    """`denoise_one`, but this process exits after `limit_s` seconds: code that hangs in C cannot be interrupted.
 
-    The cluster then gives the flight to another worker, which sees what the limit has written and marks it as failed.
+    The cluster then assigns the flight to another worker, which reads the reported limit and marks it as failed.
     """
     attempt = archive.attempts / f"{source.name}.txt"
     if attempt.exists() and attempt.stat().st_size:
-        line = f"not done after {limit_s / 60:g} min; look at the flight, or allow more with --limit-min"
+        line = f"not finished after {limit_s / 60:g} min; check the flight, or raise --limit-min"
         record = failed(source, order, line, seconds=limit_s)
         archive.remove(source.name)
         archive.mark(record)
@@ -118,7 +118,7 @@ def failed(source: FlightSource, order: Order, line: str, *, seconds: float = 0.
 
 
 def _is_same(before: FlightRecord, now: FlightRecord, archive: Archive) -> bool:
-    """Whether the output came from the same bytes by the same order: then only the files' times have changed."""
+    """Whether the output was made from the same bytes with the same order, so that only file times have changed."""
     is_made = before["status"] == DONE and archive.output(now["flight"]).exists()
     return is_made and all(before.get(key) == now[key] for key in ("source_sha256", "order"))
 
@@ -127,7 +127,7 @@ def _made(source: FlightSource, order: Order, archive: Archive, record: FlightRe
     suite = None if order.suite is None else parse_suite(order.suite, where="the suite")
     denoiser = _model(order.model)
     if _sha256(denoiser) != order.model_sha256:
-        raise ModelError(f"this worker has another '{order.model}' than the client", hint="install one version on all")
+        raise ModelError(f"'{order.model}' of this worker differs from the client's", hint="install the same version")
     archive.marker(source.name).unlink(missing_ok=True)  # the present output is about to be replaced
     clean = denoise(open_source(source, suite=suite, zone=order.zone), model=denoiser)
     clean.attrs |= {"pc2dae_source": source.name, "pc2dae_source_sha256": record["source_sha256"]}
@@ -146,7 +146,7 @@ def _sha256(denoiser: Denoiser) -> str:
 
 @contextmanager
 def _dated(epoch: str | None) -> Iterator[None]:
-    """Time stamps in attributes as the client wants them."""
+    """Set SOURCE_DATE_EPOCH to the client's value, for the time stamps in attributes."""
     before = os.environ.get(_EPOCH)
     if epoch is not None:
         os.environ[_EPOCH] = epoch

@@ -1,4 +1,4 @@
-"""Cross-validation by flight: every variant and seed, trained on all folds but one, scored on the one left out."""
+"""Cross-validation by flight: every variant and seed, trained on all folds but one and scored on the held-out fold."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from pc2dae.suite import Suite, parse_suite
 if TYPE_CHECKING:
     from distributed import Client
 
-SCORES = "scores.parquet"  # in a trial's folder: written last, so the trial is done
-FLIGHTS = "flights"  # in the folder of a validation: what its models learn from
+SCORES = "scores.parquet"  # in a trial's folder; written last, so it marks the trial as done
+FLIGHTS = "flights"  # in the folder of a validation: the training flights
 KEYS = ["variant", "seed", "fold", "flight"]
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One model to train: all flights that are not in its fold, scored on those that are."""
+    """One model: trained on all flights outside its fold, scored on those inside."""
 
     variant: str
     seed: int
@@ -44,7 +44,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Terms:
-    """What all trials share."""
+    """Settings common to all trials."""
 
     out: Path
     flights: Mapping[str, Path]  # ready for training, by name
@@ -60,7 +60,7 @@ def trials_of(variants: Sequence[str], *, seeds: int, folds: int) -> list[Trial]
 
 
 def folds_of(names: Sequence[str], count: int) -> dict[str, int]:
-    """The fold 1 … count of each flight: sizes differ by one at most, and the names alone decide."""
+    """The fold 1 … count of each flight: sizes differ by at most one, and the assignment depends on the names only."""
     if not 2 <= count <= len(names):
         raise ModelError(f"{count} folds for {len(names)} flights", hint="from 2 folds to one per flight")
     order = np.random.default_rng(0).permutation(len(names))
@@ -70,7 +70,7 @@ def folds_of(names: Sequence[str], count: int) -> dict[str, int]:
 def make_ready(
     sources: Sequence[FlightSource], out: Path, client: Client, *, suite: Suite | None = None, zone: str | None = None
 ) -> Iterator[tuple[str, Path | str]]:
-    """Ingest every flight once: name, and the file it is ready in or one line why it is not."""
+    """Ingest every flight once; yield its name and the prepared file, or the error in one line."""
     text = None if suite is None else suite.model_dump_json(exclude_defaults=True)
     jobs = ((source.name, (source, out, text, zone)) for source in sources)
     for name, answer in each(client, ready_one, jobs):
@@ -78,7 +78,7 @@ def make_ready(
 
 
 def ready_one(source: FlightSource, out: Path, suite: str | None, zone: str | None) -> Path:
-    """A flight with flags and compensated channels in a file of its own; a changed source gets another file."""
+    """Write a flight with flags and compensated channels to a file; a changed source gets a new file."""
     from pc2dae.pipeline import prepare
 
     target = out / FLIGHTS / f"{source.name}.{stamp(source)}.nc"
@@ -95,13 +95,13 @@ def truth_of(source: FlightSource) -> Path | None:
 
 
 def validate(trials: Sequence[Trial], terms: Terms, client: Client) -> Iterator[tuple[str, pd.DataFrame | str]]:
-    """Train and score every trial on the cluster: its name, and its scores or one line why there are none."""
+    """Train and score every trial on the cluster; yield its name and its scores, or the error in one line."""
     for name, answer in each(client, try_one, ((trial.name, (trial, terms)) for trial in trials)):
         yield name, answer if isinstance(answer, pd.DataFrame) else str(explain(answer))
 
 
 def try_one(trial: Trial, terms: Terms) -> pd.DataFrame:
-    """One model, its folder as `pc2dae train` makes it, and its scores; a trial that is done is only read."""
+    """Train one model as `pc2dae train` does and score it; the scores of a finished trial are read from disk."""
     from pc2dae.pipeline import denoise, fit
     from pc2dae.training.run import settings_for
 
@@ -133,9 +133,9 @@ def _scores(clean: xr.Dataset, truth: Path | None) -> pd.DataFrame:
 
 
 def summarise(scores: pd.DataFrame) -> pd.DataFrame:
-    """Mean of each variant, family and metric over held-out flights; how flights differ, and how seeds do.
+    """Mean of each variant, family and metric over held-out flights, with the spread over flights and over seeds.
 
-    A flight's value is its mean over seeds: seeds are not samples.
+    A flight's value is its mean over seeds, since seeds are not independent samples.
     """
     rows = scores[scores["channel"] == "all"]
     keys = ["variant", "family", "metric"]

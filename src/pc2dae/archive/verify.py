@@ -15,12 +15,12 @@ from pc2dae.errors import Pc2daeError
 from pc2dae.suite import parse_suite
 
 TORN, MISSING, FOREIGN, CHANGED = "torn", "missing", "foreign", "changed"
-_THREADS = 4  # hashing waits for the disk, and lets others run meanwhile
+_THREADS = 4  # hashing is I/O-bound and releases the GIL
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is not as it should be."""
+    """One problem found in an archive."""
 
     kind: str  # torn, missing, foreign, changed
     what: str  # the flight, or the file
@@ -28,10 +28,10 @@ class Finding:
 
 
 def verify(archive: Archive, *, report: Callable[[int, int], None] | None = None) -> tuple[list[Finding], int]:
-    """What is wrong with an archive, and how many whole flights it holds.
+    """The problems of an archive, and the number of intact flights.
 
-    torn: a file is not what was written. missing: a flight's file is gone, or the flight was never done. foreign: a
-    file that no flight accounts for. changed: the flight's source has changed (a missing one is not reported).
+    torn: a file differs from what was written. missing: a flight's file does not exist, or the flight was never done.
+    foreign: a file that belongs to no flight. changed: the flight's source has changed (missing sources are ignored).
     """
     done = [record for record in archive.records() if record["status"] == DONE]
     findings: list[Finding] = []
@@ -50,28 +50,28 @@ def _judged(archive: Archive, record: FlightRecord) -> Iterator[Finding]:
     name, source = record["flight"], Path(record["source"])
     output = archive.output(name)
     if not output.exists():
-        yield Finding(MISSING, name, f"{output.name} is gone")
+        yield Finding(MISSING, name, f"{output.name} does not exist")
     elif digest(output) != record["output_sha256"]:
-        yield Finding(TORN, name, f"{output.name} is not what was written")
+        yield Finding(TORN, name, f"{output.name} differs from what was written")
     if source.exists() and digest(source) != record["source_sha256"]:
-        yield Finding(CHANGED, name, f"{source} is not what it was made from")
+        yield Finding(CHANGED, name, f"{source} has changed since")
 
 
 def _foreign(archive: Archive, names: set[str]) -> Iterator[Finding]:
-    """Files in the archive that belong to no flight that is done; what is half made among them."""
+    """Files in the archive that belong to no finished flight, including incomplete ones."""
     for path in archive.leftovers():
-        yield Finding(FOREIGN, str(path.relative_to(archive.metadata_dir)), "half made by a run that was killed")
+        yield Finding(FOREIGN, str(path.relative_to(archive.metadata_dir)), "incomplete, left by a killed run")
     if archive.scratch.is_dir() and any(archive.scratch.iterdir()):
-        yield Finding(FOREIGN, archive.scratch.name, "half made by a run that was killed")
+        yield Finding(FOREIGN, archive.scratch.name, "incomplete, left by a killed run")
     if archive.is_store:
         for place in _groups(archive.root):
             if (name := str(place.relative_to(archive.root))) not in names:
-                yield Finding(FOREIGN, name, "no marker for it")
+                yield Finding(FOREIGN, name, "has no marker")
         return
     for path in files_of(archive.root):
         inside = path.relative_to(archive.root)
         if path != archive.index and (inside.suffix != ".nc" or str(inside.with_suffix("")) not in names):
-            yield Finding(FOREIGN, str(inside), "no marker for it")
+            yield Finding(FOREIGN, str(inside), "has no marker")
 
 
 def _groups(store: Path) -> list[Path]:
@@ -84,7 +84,7 @@ def _never_done(archive: Archive, names: set[str]) -> Iterator[Finding]:
         order = json.loads((archive.metadata_dir / ORDER).read_text(encoding="utf-8"))
         suite = None if order["suite"] is None else parse_suite(order["suite"], where="the suite")
         sources = find_sources(Path(order["source"]), suite=suite, leave_out=archive.root)
-    except (OSError, ValueError, KeyError, Pc2daeError):  # the source may have been put away
+    except (OSError, ValueError, KeyError, Pc2daeError):  # the source may have been moved
         return
     for source in sources:
         if source.name not in names:

@@ -14,13 +14,13 @@ _GROUP = json.dumps({"zarr_format": 3, "node_type": "group", "attributes": {}}, 
 
 
 def make_store(store: Path) -> None:
-    """An empty store, if there is none yet."""
+    """Create an empty store if none exists."""
     if not (store / "zarr.json").exists():
         write_text(store / "zarr.json", _GROUP)
 
 
 def write_group(flight: xr.Dataset, store: Path, name: str, *, scratch: Path) -> None:
-    """Write a flight as group `name` of `store`, by way of `scratch` on the same file system."""
+    """Write a flight as group `name` of `store`, via `scratch` on the same file system."""
     for parent in reversed((store / name).relative_to(store).parents):
         make_store(store / parent)
     write_zarr(flight, store / name, zarr_format=3, scratch=scratch)

@@ -1,4 +1,4 @@
-"""Methods × held-out flights × noise levels × training seeds → one tidy table, and the paper's tables from it.
+"""Methods × held-out flights × noise levels × training seeds → one tidy table, and the paper's tables derived from it.
 
 `results.parquet` has the columns part (simulated, scarcity, ablation, real), method, dress (plain, clip, oracle,
 softplus, softplus+tv), family, channel ("all": mean), flight, noise (flight; inject 0.05: known truth plus noise; noisy

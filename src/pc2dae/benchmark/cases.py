@@ -1,4 +1,4 @@
-"""What the contenders are given: held-out simulated flights, as flown and with injected noise, each with its answer."""
+"""Benchmark cases: held-out simulated flights, as flown and with injected noise, each with its reference."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from pc2dae.simulate.plan import PAPER_FLIGHTS, FlightPlan
 from pc2dae.suite import Suite
 from pc2dae.windows.arrays import arrays_of
 
-FAMILIES = ("bc", "gas", "co2")  # what the quality step keeps of a campaign like the paper's
+FAMILIES = ("bc", "gas", "co2")  # families that the quality step keeps in a campaign like the paper's
 FIRST_HELD_OUT = 5001  # seed of the first campaign not used for training or tuning
-FIRST_TRAINING = 1  # seed of the campaign the shipped lean and wide learned from
+FIRST_TRAINING = 1  # seed of the campaign on which the shipped lean and wide were trained
 
 
 @dataclass(frozen=True)
 class Case:
-    """One record to be denoised, and the answer where it is known; arrays are (channel, time), physical units."""
+    """One record to denoise, with its reference where known; arrays are (channel, time) in physical units."""
 
     flight_id: str
     noise: str  # flight, record: as measured; inject σ: clean plus noise; noisy σ: noisy plus noise; pair: two sensors
@@ -38,7 +38,7 @@ class Case:
     valid: Mask
     truth: Floats | None = None
     response: Floats | None = None  # the noise-free reading, where `truth` is something else
-    ambient: Floats | None = None  # what the air held
+    ambient: Floats | None = None  # concentrations of the ambient air
 
 
 def held_out(count: int) -> list[str]:
@@ -47,7 +47,7 @@ def held_out(count: int) -> list[str]:
 
 
 def training_flights(campaigns: float) -> Iterator[xr.Dataset]:
-    """The flights of that many campaigns; of a part of one, its first samples."""
+    """The flights of this many campaigns; a fraction of one selects its first samples."""
     for number in range(int(np.ceil(campaigns))):
         flights = _campaign(FIRST_TRAINING + number)
         left = round(min(campaigns - number, 1.0) * sum(flight.sizes["time"] for flight in flights))
@@ -75,7 +75,7 @@ def simulated_cases(flight_id: str) -> tuple[Case, ...]:
     bound = np.array([channel.lower_bound for channel in suite.channels])
     clean = np.maximum(response, bound[:, None])
     cases = [Case(flight_id, "flight", flight, suite, values, environment, valid, response, ambient=ambient)]
-    # A channel that never leaves its bound has no scale to inject noise in units of.
+    # A channel that never leaves its bound has no scale, so no noise can be injected.
     risen = np.repeat(np.percentile(clean, 99.5, axis=1, keepdims=True) > bound[:, None], clean.shape[1], axis=1)
     for sigma in LEVELS:
         seed = crc32(f"{flight_id} {sigma}".encode())
@@ -89,7 +89,7 @@ def simulated_cases(flight_id: str) -> tuple[Case, ...]:
 
 
 def as_prepared(flown: SimulatedFlight) -> xr.Dataset:
-    """The flight on its true seconds, flagged, with the attenuation of the aethalometer's filter beside it."""
+    """The flight on its true time axis, flagged, with the attenuation of the aethalometer's filter."""
     flight = true_grid(flown.streams, flown.truth)
     for name, column in _attenuation(flown).items():
         flight[name] = ("time", column)
@@ -97,7 +97,7 @@ def as_prepared(flown: SimulatedFlight) -> xr.Dataset:
 
 
 def _attenuation(flown: SimulatedFlight) -> dict[str, Floats]:
-    """Attenuation at each true second, under the names ingestion gives it; missing where there was no row."""
+    """Attenuation at each true second, named as by ingestion; missing where there was no row."""
     stream = next(s for s in flown.streams if s.instrument == "ma200")
     offset = json.loads(flown.truth.attrs["clock_offset_s"])[stream.key]
     start = flown.truth["time"].values[0]

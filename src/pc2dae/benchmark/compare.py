@@ -1,4 +1,4 @@
-"""Contenders side by side: one figure per flight, the mean of its seeds, and paired differences over flights."""
+"""Comparison of contenders: one value per flight (mean over seeds), and paired differences over flights."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from pc2dae.registry import SHIPPED
 if TYPE_CHECKING:
     import pandas as pd
 
-UNFAIR = ("truth", "constant")  # methods that cannot lead, beside those tuned with the truth
-# No one leads on these: a constant or an interval as wide as the world would.
+UNFAIR = ("truth", "constant")  # methods that cannot lead, in addition to those tuned with the truth
+# No lead is reported for these: a constant or an arbitrarily wide interval would win.
 UNLED = ("smoothness", "hf_reduction", "negatives", "mean_10s_change", "width_90", "leakage",
          "coverage_90", "coverage_90_plume", "coverage_90_background")  # fmt: skip
-FEWEST = 5  # flights a lead is claimed over
+FEWEST = 5  # least number of flights for which a lead is reported
 
 MethodKey = tuple[str, str]  # method, output head
 Figures = dict[MethodKey, Array]  # one value per flight
 
 
 def per_flight(table: pd.DataFrame, metric: str, *, family: str = ALL, channel: str = ALL) -> Figures:
-    """Each contender's figure for every flight, in one order of flights: the mean over training seeds."""
+    """Each contender's value for every flight, in a common order of flights: the mean over training seeds."""
     rows = table[(table["metric"] == metric) & (table["family"] == family) & (table["channel"] == channel)]
     wide = rows.pivot_table(index=["method", "dress"], columns="flight", values="value", aggfunc="mean", sort=False)
     return {(str(m), str(d)): row for (m, d), row in zip(wide.index, wide.to_numpy(np.float64), strict=True)}
@@ -40,7 +40,7 @@ def common_seeds(rows: pd.DataFrame, across: str) -> set[int]:
 
 
 def with_common_seeds(rows: pd.DataFrame, across: str) -> pd.DataFrame:
-    """Of each method the seeds it has everywhere along `across`, so that every point is a mean of the same seeds."""
+    """Rows of the seeds that a method has for all values of `across`, so that every point averages the same seeds."""
     import pandas as pd
 
     methods = (own for _, own in rows.groupby("method", sort=False))
@@ -54,7 +54,7 @@ def mean_of(figures: Figures, key: MethodKey) -> float:
 
 
 def goodness(values: Array, metric: str) -> Array:
-    """The figures so that more is better."""
+    """The values with signs such that higher is better."""
     good = METRICS[metric].good
     if good == "high":
         return values
@@ -62,7 +62,7 @@ def goodness(values: Array, metric: str) -> Array:
 
 
 def leaders(figures: Figures, metric: str) -> set[MethodKey]:
-    """The methods that lead every other fair one over the flights by an interval without 0; ties lead together."""
+    """The methods better than every other fair one, with an interval that excludes 0; tied methods lead together."""
     fair = {k: goodness(v, metric) for k, v in figures.items() if _is_fair(k) and np.isfinite(v).any()}
     if metric in UNLED or len(fair) < 2:
         return set()
@@ -93,7 +93,7 @@ def order(keys: Iterable[MethodKey]) -> list[MethodKey]:
 
 
 def label(key: MethodKey) -> str:
-    """A contender as a table calls it."""
+    """The display name of a contender."""
     if key[1] == "oracle":
         return f"{key[0]} †"
     head = {"plain": "", "clip": ", clipped"}.get(key[1], f", {key[1]}")

@@ -1,4 +1,4 @@
-"""The figures the paper published, shown beside ours in every table: (BC, gas, CO₂) per family, in per cent."""
+"""Values published in the paper, shown beside ours in the tables: (BC, gas, CO₂) per family, in per cent."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Public real measurements: scored where reserved for it, skipped where absent.
+"""Public real measurements: files reserved for testing are scored, absent ones skipped.
 
 GoAmazon CO and NOx are reference grade, so noise is injected in units of P98 − P2 and the record is the truth. Of two
-LI-840A analysers A goes in and B, never an input, is the reference once their slow difference is removed. Drone flights
-through smoke (Konza), an AE51 in a car and a STAP below a balloon have no truth: blind metrics alone.
+LI-840A analysers, A is the input and B the reference, after their slow difference is removed. Drone flights through
+smoke (Konza), an AE51 in a car and a STAP below a balloon have no truth and are scored with blind metrics only.
 """
 
 from __future__ import annotations
@@ -37,23 +37,23 @@ KOLIBRI = Suite(
                                            valid_max=400.0),)),
     ),
 )  # fmt: skip
-_SLOW = 301  # samples of the median that two analysers' slow difference is taken as
+_SLOW = 301  # samples of the running median that estimates the slow difference of two analysers
 
 
 @dataclass(frozen=True)
 class RealSet:
-    """Files of one kind: what is scored, and what a network that needs training may learn from."""
+    """Files of one kind: those that are scored, and those on which a network may be trained."""
 
     name: str
     folder: str
     scored: tuple[str, ...]
     kind: str  # inject, pair or blind
-    developed: tuple[str, ...] = ()  # files one may also tune on
-    channels: tuple[str, ...] = ()  # scored ones, where not all
+    developed: tuple[str, ...] = ()  # files that may also be used for tuning
+    channels: tuple[str, ...] = ()  # scored channels; empty: all
     suite: Suite | None = None
 
     def training(self, file: str) -> tuple[str, ...]:
-        """Everything but the file itself."""
+        """All files of the set except `file`."""
         return tuple(f for f in (*self.developed, *self.scored) if f != file)
 
 
@@ -69,20 +69,20 @@ SETS = (
 
 
 def shared_data() -> Path | None:
-    """The folder of real measurements beside the project, where there is one."""
+    """The folder of real measurements beside the project, if it exists."""
     found = Path(__file__).resolve().parents[4] / "shared" / "data"
     return found if found.is_dir() else None
 
 
 def present(data: Path | None) -> list[tuple[str, str]]:
-    """(set, file) of everything that can be scored here."""
+    """(set, file) of all files available for scoring."""
     if data is None:
         return []
     return [(s.name, file) for s in SETS for file in s.scored if (data / s.folder / file).is_file()]
 
 
 def training_of(data: Path, name: str, file: str) -> tuple[list[xr.Dataset], Suite]:
-    """The flights a network learns from before it is scored on `file`, and the channels."""
+    """The training flights for a network to be scored on `file`, and the channels."""
     chosen = _set(name)
     if chosen.kind == "pair":
         flight = _opened(data, name, file)
@@ -92,14 +92,14 @@ def training_of(data: Path, name: str, file: str) -> tuple[list[xr.Dataset], Sui
 
 
 def has_training(name: str) -> bool:
-    """Whether there is anything of a kind to train on beside what is scored."""
+    """Whether a set has training data apart from the scored record."""
     chosen = _set(name)
     return chosen.kind == "pair" or len(chosen.scored) + len(chosen.developed) > 1
 
 
 @lru_cache(maxsize=1)
 def real_cases(data: Path, name: str, file: str) -> tuple[Case, ...]:
-    """The records of one file to be denoised, with their answers."""
+    """The cases of one file: records to denoise, with their references."""
     chosen = _set(name)
     flight = _opened(data, name, file)
     label = f"{name} {Path(file).stem}"
@@ -127,7 +127,7 @@ def real_cases(data: Path, name: str, file: str) -> tuple[Case, ...]:
 
 
 def _pair_case(flight: xr.Dataset, label: str) -> Case:
-    """Analyser A alone goes in; the reference is B moved by the slow difference of the two."""
+    """Analyser A is the input; the reference is B, shifted by the slow difference of the two."""
     both, environment, seen = arrays_of(flight, suite_of(flight))
     suite = _suite(flight, ("co2_1",))
     ok = seen.all(axis=0)
@@ -139,12 +139,12 @@ def _pair_case(flight: xr.Dataset, label: str) -> Case:
 @lru_cache(maxsize=6)
 def _opened(data: Path, name: str, file: str) -> xr.Dataset:
     chosen = _set(name)
-    zone = None if chosen.suite is not None else "UTC"  # one clock per file: which hour it was does not matter here
+    zone = None if chosen.suite is not None else "UTC"  # one clock per file: the absolute time does not matter here
     return open_flight(data / chosen.folder / file, suite=chosen.suite, zone=zone)
 
 
 def _suite(flight: xr.Dataset, channels: tuple[str, ...]) -> Suite:
-    """The flight's suite, of those channels alone."""
+    """The flight's suite, reduced to these channels."""
     suite = suite_of(flight)
     if not channels:
         return suite
@@ -157,7 +157,7 @@ def _suite(flight: xr.Dataset, channels: tuple[str, ...]) -> Suite:
 
 
 def _alone(channel: Channel, channels: tuple[str, ...]) -> Channel:
-    """A channel without the duplicate that is left out."""
+    """The channel, no longer marked as a duplicate if its original is excluded."""
     return channel if channel.duplicate_of in channels else channel.model_copy(update={"duplicate_of": None})
 
 

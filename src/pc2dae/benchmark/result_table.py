@@ -1,4 +1,4 @@
-"""A table as data: the same cells go to the terminal, to Markdown and to JSON."""
+"""A table as data, rendered to the terminal, to Markdown or to JSON."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Cell:
-    """A figure, its interval where it has one, and whether it is a lead whose interval excludes 0."""
+    """A value, its interval if any, and whether it is a lead whose interval excludes 0."""
 
     value: float | str | None = None
     low: float | None = None
@@ -28,7 +28,7 @@ class Cell:
 
     @property
     def text(self) -> str:
-        """The displayed text; empty without a figure."""
+        """The displayed text; empty without a value."""
         if self.value is None or (isinstance(self.value, float) and math.isnan(self.value)):
             return ""
         if isinstance(self.value, str):
@@ -62,18 +62,18 @@ class ResultTable:
         return "\n".join(lines) + "\n"
 
     def as_json(self) -> dict[str, Any]:
-        """Figures unrounded; None where there is none."""
+        """Values unrounded; None if missing."""
         return {"title": self.title, "note": self.note, "columns": list(self.columns),
                 "rows": [[_plain(cell) for cell in row] for row in self.rows], **self.extra}  # fmt: skip
 
     def rich(self) -> Table:
-        """For the terminal."""
+        """Render for the terminal."""
         from rich.box import SIMPLE_HEAD
         from rich.table import Table
 
         table = Table(title=self.title, caption=self.note or None, title_justify="left", caption_justify="left",
                       box=SIMPLE_HEAD, pad_edge=False)  # fmt: skip
-        for i, column in enumerate(self.columns):  # headings may wrap, figures may not
+        for i, column in enumerate(self.columns):  # headings may wrap, numbers may not
             longest = max((len(row[i].text) for row in self.rows), default=1)
             table.add_column(column, justify="left" if i == 0 else "right", min_width=longest)
         for row in self.rows:

@@ -1,4 +1,4 @@
-"""One contender on one record: every metric as tidy rows."""
+"""Scores of one contender on one record: every metric as tidy rows."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from pc2dae.noise import noise_level
 if TYPE_CHECKING:
     import pandas as pd
 
-WINDOW = 128  # samples that the time of a run is given for
+WINDOW = 128  # samples for which inference time is reported
 COLUMNS = ("part", "method", "dress", "family", "channel", "flight", "noise", "seed", "campaigns", "metric", "value",
            "parameters", "training_s", "inference_ms")  # fmt: skip
 
 
 def score_contender(contender: Contender, case: Case, *, part: str, checkpoint: Path | None = None) -> pd.DataFrame:
-    """The rows of one contender on one case; none where it cannot run there."""
+    """The rows of one contender on one case; none if it is not applicable."""
     import pandas as pd
 
     denoiser = denoiser_of(contender, case, checkpoint)
@@ -65,7 +65,7 @@ def _flown(estimate: Estimate, case: Case) -> pd.DataFrame:
 
 
 def _against(estimate: Estimate, case: Case) -> pd.DataFrame:
-    """What the paper's injection table has: error against the reference, and what became of the sign."""
+    """The metrics of the paper's injection table: error against the reference, and negative values."""
     truth = case.truth if case.truth is not None else np.full(case.values.shape, np.nan)
     seen = case.valid & np.isfinite(case.values)
     columns = {
@@ -82,20 +82,20 @@ def _against(estimate: Estimate, case: Case) -> pd.DataFrame:
 
 
 def _is_probed(contender: Contender) -> bool:
-    """Probing takes twenty runs: the first seed is enough, and a tuned filter or the truth has nothing to show."""
+    """Whether to probe, which takes twenty runs: only the first seed, and neither tuned filters nor the truth."""
     is_method = contender.output_head != "oracle" and contender.method != "truth"
     return is_method and contender.seed == 0 and not contender.is_aside
 
 
 def _probed(contender: Contender, job: Job, estimate: Estimate, case: Case) -> list[pd.DataFrame]:
-    """What needs further runs: a duplicate withheld, a plume put into one channel (the last of each family)."""
+    """Metrics that need more runs: a duplicate withheld, a plume added to one channel (the last of each family)."""
     arrays = (case.values, case.environment, case.valid, case.suite)
     if contender.method not in FILTERS:
         asked = [family.channel[-1].name for family in case.suite.family]
         return [pair_scores(job, *arrays), leakage_scores(job, *arrays, channels=asked)]
 
     def alone(values: Floats, environment: Floats, valid: Mask) -> Estimate:
-        return estimate  # a filter treats each channel by itself
+        return estimate  # a filter processes each channel separately
 
     still = [(n, case.suite.family_of(n), "leakage", 0.0) for n in case.suite.names]
     return [pair_scores(alone, *arrays), with_means(still)]

@@ -1,4 +1,4 @@
-"""One flight's channels by several methods, to look at: the paper's signal comparison, redrawn by the report."""
+"""One flight's channels by several methods: the paper's signal comparison, plotted in the report."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pc2dae.benchmark.plan import BenchmarkPlan, Contender, contenders
 from pc2dae.benchmark.task import HELD_OUT, Unit
 
 SIGNALS = "signals.parquet"
-CHANNELS = ("bc_uv_1", "co_a")  # those the paper draws
+CHANNELS = ("bc_uv_1", "co_a")  # those shown in the paper
 DRAWN = ("raw", "truth", "adaptive", "lean", "wide", "lstm-ae", "bayesshrink")
 
 

@@ -1,4 +1,4 @@
-"""Tables 5 to 7: scarcity, ablation and real data; and all tables in their order."""
+"""Tables 5 to 7 (scarcity, ablation, real data), and all tables in order."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ REAL = {
 
 
 def all_tables(results: pd.DataFrame) -> list[ResultTable]:
-    """Tables 1 to 7, as far as their part was run."""
+    """Tables 1 to 7 of the parts that were run."""
     simulated = results[results["part"] == "simulated"]
     flown = simulated[simulated["noise"] == "flight"]
     found: list[ResultTable] = []
@@ -64,7 +64,7 @@ def scarcity_table(rows: pd.DataFrame) -> ResultTable:
 
 
 def ablation_table(rows: pd.DataFrame) -> ResultTable:
-    """Table 6: which part of lean does the work, and which explanation of lean's lead over wide survives."""
+    """Table 6: the contribution of each component of lean, and possible explanations of its lead over wide."""
     shown = (*BLIND, "mae_improvement", "snr_improvement", "background_bias")
     figures = {metric: per_flight(rows, metric) for metric in shown}
     cells = []
@@ -87,7 +87,7 @@ def ablation_table(rows: pd.DataFrame) -> ResultTable:
 
 
 def _seeds_of(rows: pd.DataFrame) -> str:
-    """With how many seeds the networks were trained, in words: "Training seeds: lean 3, cbdae 1." """
+    """The number of training seeds of each network, as text: "Training seeds: lean 3, cbdae 1." """
     counts = rows.groupby("method", sort=False)["seed"].nunique()
     if counts.nunique() == 1:
         return f"Training seeds of each: {counts.iloc[0]}."

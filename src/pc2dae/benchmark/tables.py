@@ -1,4 +1,4 @@
-"""Tables 1 to 4: the paper's own from the tidy results, published figures beside ours, then against the truth."""
+"""Tables 1 to 4: the paper's tables with its published values beside ours, then scores against the truth."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def family_tables(flown: pd.DataFrame) -> list[ResultTable]:
 
 
 def injection_tables(simulated: pd.DataFrame) -> list[ResultTable]:
-    """Table 3: noise added to a noise-free record; and to a noisy one, to show what that does."""
+    """Table 3: noise added to a noise-free record and, for comparison, to a noisy one."""
     titles = {
         "inject": ("3a. Injection against the truth", f"Input: noise-free reading plus σ·scale·N(0, 1). {BOLD}"),
         "noisy": (
@@ -121,7 +121,7 @@ def _is_published(noise: str, metric: str) -> bool:
 
 
 def _published(key: MethodKey, noise: str, metric: str) -> float | None:
-    """What the paper has for a contender's row of its injection table."""
+    """The paper's values for a contender's row of the injection table."""
     if key[1] != "plain":
         return None
     if noise.endswith("0.10"):
@@ -132,7 +132,7 @@ def _published(key: MethodKey, noise: str, metric: str) -> float | None:
 
 def truth_table(flown: pd.DataFrame) -> ResultTable:
     """Table 4: every metric against the truth."""
-    left_out = (*BLIND, "encounters")  # in table 1; the truth's own number
+    left_out = (*BLIND, "encounters")  # shown in table 1; a property of the truth
     shown = [metric for metric in METRICS if metric not in left_out and (flown["metric"] == metric).any()]
     figures = {metric: per_flight(flown, metric) for metric in shown}
     lead = {metric: leaders(values, metric) for metric, values in figures.items()}
@@ -161,7 +161,7 @@ def truth_family_table(flown: pd.DataFrame) -> ResultTable:
 
 
 def difference_tables(flown: pd.DataFrame) -> list[ResultTable]:
-    """Table 4, continued: paired differences to lean, and to the classical bar."""
+    """Table 4, continued: paired differences to lean and to the classical reference."""
     figures = {metric: per_flight(flown, metric) for metric in COMPARED}
     against = [key for key in (("lean", "plain"), ("bayesshrink", "clip")) if key in figures["mae_improvement"]]
     return [_difference_table(figures, f"Table 4{'cd'[i]}. Better than {label(k)} by", k)
@@ -179,7 +179,7 @@ def _difference_table(figures: dict[str, Figures], title: str, against: MethodKe
 
 
 def gap(figures: Figures, metric: str, key: MethodKey, against: MethodKey) -> Cell:
-    """By how much a contender is better than another, with its interval."""
+    """The improvement of one contender over another, with its interval."""
     if key not in figures or against not in figures or not np.isfinite(figures[key] - figures[against]).any():
         return Cell()
     found = difference(figures, metric, key, against)
@@ -188,12 +188,12 @@ def gap(figures: Figures, metric: str, key: MethodKey, against: MethodKey) -> Ce
 
 
 def flights_in(rows: pd.DataFrame) -> int:
-    """How many flights were scored."""
+    """Number of scored flights."""
     return int(rows["flight"].nunique())
 
 
 def _seeds(flown: pd.DataFrame, key: MethodKey) -> float:
-    """With how many seeds a contender was trained here; NaN where it was not."""
+    """Number of seeds with which a contender was trained here; NaN if it was not."""
     rows = flown[(flown["method"] == key[0]) & (flown["dress"] == key[1]) & (flown["campaigns"] > 0)]
     return float(rows["seed"].nunique()) if len(rows) else np.nan
 

@@ -1,4 +1,4 @@
-"""The work of a benchmark in small units: each writes one file, so an interrupted run resumes."""
+"""A benchmark split into small units: each writes one file, so an interrupted run resumes."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from pc2dae.filters import FILTERS
 if TYPE_CHECKING:
     import pandas as pd
 
-ReportUnit = Callable[[str, int, int], None]  # what was done last, units done, units in all
+ReportUnit = Callable[[str, int, int], None]  # last finished unit, units done, total units
 RESULTS = "results.parquet"
-TIMES = "times.csv"  # what each unit cost, in processor seconds
+TIMES = "times.csv"  # CPU time of each unit [s]
 HELD_OUT = "held-out"  # the set that simulated flights belong to
 
 
@@ -39,12 +39,12 @@ class Unit:
     flight: str
 
     def piece(self, out: Path) -> Path:
-        """The file that holds its rows."""
+        """The file of its rows."""
         place = "".join(c if c.isalnum() or c in "-_." else "_" for c in f"{self.source}_{self.flight}")
         return out / "pieces" / place / f"{self.contender.key}{_edition(self.contender)}.parquet"
 
     def checkpoint(self, out: Path) -> Path | None:
-        """Where its network is trained, if it is trained here."""
+        """Training folder of its network, if it is trained here."""
         if not self.contender.is_trained:
             return None
         place = "" if self.source == HELD_OUT else f"-{self.source}-{Path(self.flight).stem}"
@@ -54,7 +54,7 @@ class Unit:
 def run(
     plan: BenchmarkPlan, out: Path, *, data: Path | None = None, workers: int = 2, report: ReportUnit | None = None
 ) -> pd.DataFrame:
-    """Train and score whatever is not done yet; return the tidy table, which is also written to `out`.
+    """Train and score all unfinished units; return the tidy table, which is also written to `out`.
 
     `data` is the folder of real measurements; with `workers` 0 everything runs in this process.
     """
@@ -66,7 +66,7 @@ def run(
     scoring = [(f"{u.contender.network} on {u.flight}", partial(_score, u, out, data))
                for piece, u in pieces.items() if not piece.exists()]  # fmt: skip
     progress = _Progress(report, len(models) + len(pieces), len(models) - len(jobs) + len(pieces) - len(scoring))
-    for stage in (jobs, scoring):  # a network is scored after it is trained
+    for stage in (jobs, scoring):  # networks are trained before they are scored
         for name, seconds in _each(stage, workers):
             _note(out, name, seconds)
             progress.of(name)
@@ -74,9 +74,9 @@ def run(
 
 
 def so_far(plan: BenchmarkPlan, out: Path, *, data: Path | None = None) -> pd.DataFrame:
-    """The tidy table of what is done of a plan, also written to `out`; nothing is run.
+    """The tidy table of the finished units of a plan, also written to `out`; nothing is run.
 
-    A contender that has flown fewer of the held-out flights than others is left out: means would be of other flights.
+    A contender scored on fewer held-out flights than others is omitted, since its means would not be comparable.
     """
     done = [unit for unit in units_of(plan, data) if unit.piece(out).exists()]
     if not done:
@@ -87,7 +87,7 @@ def so_far(plan: BenchmarkPlan, out: Path, *, data: Path | None = None) -> pd.Da
 
 
 def units_of(plan: BenchmarkPlan, data: Path | None) -> list[Unit]:
-    """Everything a plan asks for, flight by flight, so that a process makes a flight once for all contenders."""
+    """All units of a plan, ordered by flight, so that a process simulates a flight once for all contenders."""
     from pc2dae.benchmark.cases import held_out
     from pc2dae.benchmark.real import has_training, present
 
@@ -110,9 +110,9 @@ def units_of(plan: BenchmarkPlan, data: Path | None) -> list[Unit]:
 
 
 def _for_real(plan: BenchmarkPlan) -> Iterator[Contender]:
-    """Filters and any-suite models as they are; lean and wide, first seed, trained on the other files of the kind.
+    """Filters and suite-independent models as they are; lean and wide (first seed) trained on other files of the kind.
 
-    Lean and wide as they ship know another suite: where nothing is trained they are left out.
+    The shipped lean and wide are for another suite: without training data they are omitted.
     """
     for contender in contenders(plan):
         is_first = contender.seed == 0 and contender.output_head == "plain"
@@ -151,7 +151,7 @@ def _score(unit: Unit, out: Path, data: Path | None) -> None:
 
 
 def _gather(units: Sequence[Unit], out: Path) -> pd.DataFrame:
-    """All pieces as one table, each under the part it was asked for."""
+    """All pieces as one table, each labelled with the part that requested it."""
     import pandas as pd
 
     tables = [pd.read_parquet(unit.piece(out)).assign(part=unit.part) for unit in units]
@@ -162,12 +162,12 @@ def _gather(units: Sequence[Unit], out: Path) -> pd.DataFrame:
 
 
 def _each(jobs: Sequence[tuple[str, Callable[[], None]]], workers: int) -> Iterator[tuple[str, float]]:
-    """Run the jobs, giving the name of each as it is done, and its processor seconds."""
+    """Run the jobs; yield the name and CPU time [s] of each when it finishes."""
     if workers < 1 or len(jobs) < 2:
         for name, job in jobs:
             yield name, _timed(job)
         return
-    os.environ["OMP_NUM_THREADS"] = "1"  # inherited: more threads than cores only wait for each other
+    os.environ["OMP_NUM_THREADS"] = "1"  # inherited by workers, to avoid oversubscribing the cores
     with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
         names = {pool.submit(_timed, job): name for name, job in jobs}
         try:
@@ -185,21 +185,21 @@ def _timed(job: Callable[[], None]) -> float:
 
 
 def _note(out: Path, name: str, seconds: float) -> None:
-    """Append the processor time of a unit: a run may be made in pieces, and wall time depends on the load."""
+    """Append the CPU time of a unit: a run may be interrupted, and wall time depends on the load."""
     out.mkdir(parents=True, exist_ok=True)
     with (out / TIMES).open("a", encoding="utf-8") as file:
         file.write(f"{name},{seconds:.2f}\n")
 
 
 def processor_seconds(out: Path) -> float:
-    """What all units of a folder cost, each counted as often as it was run."""
+    """Total CPU time of all units of a folder, each counted as often as it was run."""
     file = out / TIMES
     lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
     return sum(float(line.rpartition(",")[2]) for line in lines)
 
 
 def _edition(contender: Contender) -> str:
-    """Which weights a shipped model had: new ones are scored again."""
+    """Identifier of a shipped model's weights, so that new weights are scored again."""
     if contender.is_trained or contender.method in FILTERS or contender.method == "truth":
         return ""
     return "-" + sha256((files("pc2dae.weights") / f"{contender.method}.onnx").read_bytes()).hexdigest()[:12]

@@ -1,4 +1,4 @@
-"""The tables as files: Markdown to read, JSON to compute with, and a plot of what more data would bring."""
+"""The tables as Markdown and JSON files, and a plot of error over the amount of training data."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def write_tables(
 
 
 def _head(facts: dict[str, Any], plan: BenchmarkPlan) -> str:
-    """What was run, with what, on what."""
+    """Description of the run: command, versions, parts, flights and seeds."""
     trained = "lean and wide as shipped" if plan.use_shipped else f"up to {plan.seeds} training seeds (column seeds)"
     steps = f"{plan.steps} steps for every network" if plan.steps else "each network's own number of steps"
     versions = ", ".join(f"{name} {number}" for name, number in facts["versions"].items())

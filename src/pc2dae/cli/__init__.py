@@ -7,7 +7,7 @@ from typing import NoReturn
 
 import typer
 
-# Importing a file adds its commands; the order is the order of `pc2dae --help`, which is that of the work.
+# Importing a module adds its commands; the order is that of `pc2dae --help` and follows the workflow.
 # isort: off
 from pc2dae.cli import demo as _demo  # noqa: F401
 from pc2dae.cli import simulate as _simulate  # noqa: F401
@@ -49,7 +49,7 @@ def main() -> None:
 
 
 def _explained(error: Exception) -> tuple[str, int]:
-    """One line for an error, and the exit code: 1 for an internal error, 2 where the user can act."""
+    """One line for an error, and the exit code: 1 for an internal error, 2 for a user error."""
     from pc2dae.errors import InternalError, explain
 
     if isinstance(error, typer.TyperException):
@@ -65,6 +65,6 @@ def _explained(error: Exception) -> tuple[str, int]:
 
 
 def _refuse(line: str, *, code: int) -> NoReturn:
-    if line:  # none where the help has been shown instead
+    if line:  # empty if the help was shown instead
         typer.echo(f"pc2dae: {' '.join(line.split())}", err=True)
     raise SystemExit(code)

@@ -16,7 +16,7 @@ app = typer.Typer(
 
 @app.callback(invoke_without_command=True)
 def _version(
-    show: bool = typer.Option(False, "--version", help="Print the version and stop."),
+    show: bool = typer.Option(False, "--version", help="Print the version and exit."),
     debug: bool = typer.Option(False, "--debug", help="Show the whole traceback of an error (anywhere on the line)."),
 ) -> None:
     if show:
@@ -27,5 +27,5 @@ def _version(
 
 
 def again(**options: object) -> str:
-    """Options of this call that the next command needs too, as they are typed; those not given are left out."""
+    """Options of this call to repeat in the suggested next command; those not given are omitted."""
     return "".join(f" --{name} {value}" for name, value in options.items() if value is not None)

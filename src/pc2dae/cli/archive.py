@@ -25,8 +25,8 @@ app.add_typer(archive, name="archive")
 
 WORKERS = typer.Option(2, min=1, help="Workers on this machine, one thread each.")
 SCHEDULER = typer.Option(None, metavar="ADDRESS", help="A Dask scheduler to use instead, such as tcp://10.0.0.1:8786.")
-MEMORY = typer.Option("auto", help="What a worker may use, such as 4GB; one that needs more is restarted.")
-DASHBOARD = typer.Option(False, "--dashboard", help="Dask's own page at http://127.0.0.1:8787 (needs bokeh).")
+MEMORY = typer.Option("auto", help="Memory limit of a worker, such as 4GB; one that exceeds it is restarted.")
+DASHBOARD = typer.Option(False, "--dashboard", help="Serve Dask's dashboard at http://127.0.0.1:8787 (needs bokeh).")
 
 
 @archive.command()
@@ -40,7 +40,7 @@ def denoise(
     zone: str | None = typer.Option(None, help='Time zone of stamps that carry none: "UTC", "-05:00".'),
     memory: str = MEMORY,
     dashboard: bool = DASHBOARD,
-    limit_min: float = typer.Option(10.0, min=0.001, help="Longest time for one flight [min]; then it has failed."),
+    limit_min: float = typer.Option(10.0, min=0.001, help="Time limit for one flight [min]; longer ones fail."),
     force: bool = FORCE,
 ) -> None:
     """Denoise every flight under SRC into DST; a second run does only what is missing or has changed.
@@ -167,7 +167,7 @@ def summary(
 
 @contextmanager
 def flight_progress(description: str, total: int | None) -> Iterator[tuple[Progress, Any]]:
-    """A bar with flights done and time left, on stderr."""
+    """A progress bar with flights done and time left, on stderr."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 

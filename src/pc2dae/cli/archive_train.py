@@ -22,9 +22,9 @@ def train(
     out: Path = typer.Option(..., "-o", "--out", metavar="DIR", help="Models, scores and summary; resumable."),
     variant: list[str] = typer.Option(["lean"], help="As in `pc2dae train`; repeatable."),
     folds: int = typer.Option(5, min=2, help="Parts the flights are divided into; each is left out once."),
-    seeds: int = typer.Option(1, min=1, help="Trainings of each variant and fold."),
+    seeds: int = typer.Option(1, min=1, help="Training seeds per variant and fold."),
     objective: str = typer.Option("paper", help="paper, blindspot, or truth (simulated flights)."),
-    steps: int | None = typer.Option(None, min=1, help="Longest run of each training."),
+    steps: int | None = typer.Option(None, min=1, help="Maximum number of training steps."),
     suite: str | None = typer.Option(None, help="Suite of plain CSVs: a TOML file or a preset."),
     zone: str | None = typer.Option(None, help='Time zone of stamps that carry none: "UTC", "-05:00".'),
     workers: int = WORKERS,
@@ -49,7 +49,7 @@ def train(
     payload = None if suite is None else load_suite(suite)
     sources = {s.name: s for s in find_sources(source.resolve(), suite=payload, leave_out=out)}
     trials = cross.trials_of(variant, seeds=seeds, folds=folds)
-    cross.folds_of(list(sources), folds)  # too many are refused before any work
+    cross.folds_of(list(sources), folds)  # refuse too many folds before any work
     files: dict[str, Path] = {}
     tables: list[pd.DataFrame] = []
     failures = 0
@@ -91,7 +91,7 @@ def train(
 
 
 def _show_summary(summed: pd.DataFrame) -> None:
-    """Means over held-out flights, each family's and their mean."""
+    """Print means over held-out flights, per family and overall."""
     from rich.console import Console
     from rich.table import Table
 

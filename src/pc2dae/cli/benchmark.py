@@ -30,7 +30,7 @@ def benchmark(
     shipped: bool = typer.Option(False, "--shipped", help="Use the shipped lean and wide instead of training them."),
     data: Path | None = typer.Option(None, help="Folder of real measurements (default: ../shared/data)."),
     workers: int = typer.Option(2, min=1, help="Processes."),
-    so_far: bool = typer.Option(False, "--so-far", help="Tables of the finished part; run nothing."),
+    so_far: bool = typer.Option(False, "--so-far", help="Make tables of the finished part without running anything."),
     force: bool = FORCE,
     as_json: bool = typer.Option(False, "--json", help="Print the tables as JSON."),
 ) -> None:
@@ -71,11 +71,11 @@ def benchmark(
     for table in tables:
         _shown(table)
     typer.echo(f"written: {out}/results.parquet, tables.md, tables.json")
-    typer.echo(f"the page: {out}/report.html")
+    typer.echo(f"report: {out}/report.html")
 
 
 def _command(out: Path) -> str:
-    """What was typed, the folders of this machine left out."""
+    """The command as typed, without local folders."""
     words = [word for word in sys.argv[1:] if not word.startswith("--data=")]
     if "--data" in words:
         del words[words.index("--data") : words.index("--data") + 2]
@@ -83,7 +83,7 @@ def _command(out: Path) -> str:
 
 
 def _shown(result: ResultTable) -> None:
-    """Print a table as wide as its figures need, even where the terminal is narrower: a cut figure is a wrong one."""
+    """Print a table at full width even if the terminal is narrower, so that no number is truncated."""
     from rich.console import Console
 
     table = result.rich()
@@ -93,7 +93,7 @@ def _shown(result: ResultTable) -> None:
 
 
 def _watched(plan: BenchmarkPlan, out: Path, data: Path | None, workers: int) -> pd.DataFrame:
-    """The results, progress and time left shown meanwhile."""
+    """Run the benchmark with a progress bar and return the results."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 

@@ -1,4 +1,4 @@
-"""`pc2dae demo`: the main job from instrument files to a page, with flights whose truth is known."""
+"""`pc2dae demo`: the whole workflow from instrument files to a report, on simulated flights with known truth."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _RIVALS = (
     "matern",
     "whittaker",
     "savgol",
-)  # the filters that are hard to beat, and the usual one
+)  # the strongest filters, and the most common one
 _YARDSTICKS = ("raw", "clip", "constant", "truth")
-_COLUMNS = {  # as wide as a terminal of 80 columns has room for
+_COLUMNS = {  # fits a terminal of 80 columns
     "mae_improvement": "MAE\nred. %",
     "snr_improvement": "SNR\ndB",
     "peak_bias": "peak\n%",
@@ -76,7 +76,7 @@ def demo(
 
 
 def _run(command: str, *arguments: object) -> None:
-    """Show a command as typed, and run it."""
+    """Print a command and run it."""
     from rich.console import Console
     from rich.markup import escape
 

@@ -59,7 +59,7 @@ def denoise(
         check_target(target)
         check_output(target, inputs=inputs, force=force)
     if suite is not None:
-        load_suite(suite).only([*keep, *exclude])  # an unknown family is an error before any log is read
+        load_suite(suite).only([*keep, *exclude])  # report an unknown family before any log is read
     for source, target in zip(inputs, targets, strict=True):
         flight = _opened(source, suite=suite, zone=zone, salvage=salvage)
         started = time.perf_counter()
@@ -75,12 +75,12 @@ def denoise(
         for line in sentinel_lines(flight, clean):
             typer.echo(line)
         _summarise(clean, source, target, seconds)
-    described = again(suite=suite) if targets[0].suffix.lower() == ".csv" else ""  # a CSV does not hold its suite
+    described = again(suite=suite) if targets[0].suffix.lower() == ".csv" else ""  # a CSV does not contain its suite
     typer.echo(f"next: pc2dae report {targets[0]}{described} -o report.html")
 
 
 def _opened(source: Path, *, suite: str | None, zone: str | None, salvage: bool) -> xr.Dataset:
-    """A flight, or one ingested from logs, whose repairs and notes are then printed."""
+    """Open a flight; if it is ingested from logs, print its repairs and notes."""
     from pc2dae import pipeline
     from pc2dae.flight.store import is_flight
 

@@ -48,7 +48,7 @@ def evaluate(
     for name, why in without_observation(flight, denoised_suite(flight).names).items():
         typer.echo(f"no score for {name}: no usable sample ({why})")
     if truth is None:
-        typer.echo("without a truth, noise removal and signal loss cannot be told apart: pass --truth if there is one")
+        typer.echo("without a truth, noise removal and signal loss cannot be distinguished: pass --truth if available")
     typer.echo(f"next: pc2dae plumes {clean}{again(suite=suite)}")
 
 

@@ -13,7 +13,7 @@ from pc2dae.cli.output import FORCE, check_output
 @app.command()
 def export(
     model: Path = typer.Argument(..., metavar="MODEL", help="The folder of a training run."),
-    out: Path = typer.Option(..., "-o", "--out", help="The ONNX file; its card goes beside it."),
+    out: Path = typer.Option(..., "-o", "--out", help="The ONNX file; its card is written beside it."),
     int8: bool = typer.Option(False, "--int8", help="8-bit weights, if they cost less than 1 % of the scale."),
     force: bool = FORCE,
 ) -> None:

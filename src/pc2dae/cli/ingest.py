@@ -1,4 +1,4 @@
-"""`pc2dae ingest`: instrument files in, one flight out, and a table of what happened to each file."""
+"""`pc2dae ingest`: reads instrument files, writes one flight, and prints a summary of each file."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def ingest(
 
 
 def _show(intake: IngestReport, samples: int, first: str, last: str) -> None:
-    """The table in eighty columns; repairs and ignored files follow."""
+    """Print the table in eighty columns, then repairs and ignored files."""
     from rich.console import Console
     from rich.table import Table
 

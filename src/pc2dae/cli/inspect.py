@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _PICTURES = (".png", ".svg", ".pdf")
-# The statistics of the paper's campaign, with the words of the table.
+# The statistics of the paper's campaign, with their labels in the table.
 PAPER = {
     "samples": ("samples", "7,894"),
     "negative_pct": ("negative values, all channels, %", "30.8"),
@@ -32,9 +32,9 @@ PAPER = {
     "ec_t90_median_s": ("electrochemical t90, median, s", "4"),
     "ec_t90_q3_s": ("electrochemical t90, third quartile, s", "12"),
     "blur_mean_m": ("blur at mean speed, m", "7"),
-    "blur_max_m": ("blur at greatest speed, m", "34"),
-    "air_temperature_min": ("temperature, least, degC", "15"),
-    "air_temperature_max": ("temperature, greatest, degC", "35"),
+    "blur_max_m": ("blur at maximum speed, m", "34"),
+    "air_temperature_min": ("temperature, minimum, degC", "15"),
+    "air_temperature_max": ("temperature, maximum, degC", "35"),
     "relative_humidity_min": ("humidity, least, %", "30"),
     "relative_humidity_max": ("humidity, greatest, %", "70"),
 }
@@ -44,7 +44,7 @@ PAPER = {
 def inspect(
     flights: list[Path] = typer.Argument(..., metavar="FLIGHT...", help="Flights (.nc, .csv, .ict) or log folders."),
     as_json: bool = typer.Option(False, "--json", help="Print everything as JSON."),
-    picture: Path | None = typer.Option(None, "-p", "--picture", help="Draw a first look (PNG); of several: a folder."),
+    picture: Path | None = typer.Option(None, "-p", "--picture", help="Overview plot (PNG); or a folder of them."),
     suite: str | None = typer.Option(None, help="A suite's TOML file or a preset, for files without one."),
     zone: str | None = typer.Option(None, help='Time zone of stamps that carry none: "UTC", "-05:00".'),
     keep: list[str] = typer.Option([], help="Keep this family whatever its verdict."),
@@ -127,7 +127,7 @@ def _show_flight(console: Console, report: dict[str, Any]) -> None:
     legend = "miss(ing), stale, bad, neg(ative) in %; σ and lag 1 of the noise; t90 in s"
     console.print(legend, style="dim", highlight=False)
     for gap in report["gaps"]:
-        console.print(f"gap: nothing for {gap['duration_s']:.0f} s from {gap['start']}", highlight=False)
+        console.print(f"gap: no data for {gap['duration_s']:.0f} s from {gap['start']}", highlight=False)
     for verdict in report["families"]:
         word = "[green]kept[/green]" if verdict["kept"] else "[red]excluded[/red]"
         console.print(f"{verdict['family']:>6} {word}: {escape(verdict['reason'])}", highlight=False)

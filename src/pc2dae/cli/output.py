@@ -12,7 +12,7 @@ import typer
 from pc2dae.errors import Pc2daeError
 
 FORCE = typer.Option(False, "--force", help="Overwrite files that pc2dae did not write; never an input.")
-_MARK = b"pc2dae"  # in every file that is written here but CSV, which has no room for it
+_MARK = b"pc2dae"  # present in every file written here except CSV, which has no metadata
 
 
 def check_output(path: Path, *, inputs: Iterable[Path | None] = (), force: bool = False) -> None:
@@ -31,7 +31,7 @@ def check_output(path: Path, *, inputs: Iterable[Path | None] = (), force: bool 
 
 
 def check_folder(folder: Path, *marks: str, force: bool = False) -> None:
-    """Refuse, without `force`, a folder that holds something but none of the files that the command leaves there."""
+    """Refuse, without `force`, a non-empty folder without any of the files that the command writes."""
     there = [path.name for path in folder.iterdir() if not path.name.startswith(".")] if folder.is_dir() else []
     if there and not force and not set(there) & set(marks):
         raise Pc2daeError(f"{folder} is not empty and was not made by this command",
@@ -39,7 +39,7 @@ def check_folder(folder: Path, *marks: str, force: bool = False) -> None:
 
 
 def _is_own(path: Path) -> bool:
-    """Whether pc2dae wrote a file or Zarr store; there is nothing to lose in an empty one."""
+    """Whether pc2dae wrote a file or Zarr store; an empty one may be overwritten as well."""
     from pc2dae.flight.csv import is_flight_table
     from pc2dae.logs.csv import header_of
     from pc2dae.logs.files import LogFile, head_lines

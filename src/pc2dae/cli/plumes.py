@@ -1,4 +1,4 @@
-"""`pc2dae plumes`: encounters with smoke, what was in it, and how sure that is."""
+"""`pc2dae plumes`: plume encounters, excess and emission ratios, with uncertainty."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @app.command()
 def plumes(
     flight: Path = typer.Argument(..., help="A clean flight; a raw one works too, its uncertainties are larger."),
-    matched: bool = typer.Option(False, "--matched", help="Bring all species to one response time before ratios."),
+    matched: bool = typer.Option(False, "--matched", help="Match response times of all species before ratios."),
     suite: str | None = typer.Option(None, help="A suite's TOML file or a preset, for files without one."),
     as_json: bool = typer.Option(False, "--json", help="Print all encounters and ratios as JSON."),
 ) -> None:

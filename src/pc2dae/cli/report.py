@@ -1,4 +1,4 @@
-"""`pc2dae report`: a page to look at."""
+"""`pc2dae report`: an HTML report of a flight or benchmark."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def report(
     source: Path = typer.Argument(..., metavar="CLEAN|DIR", help="A flight, or the folder of a benchmark."),
     out: Path = typer.Option(Path("report.html"), "-o", "--out", help="The page."),
     truth: Path | None = typer.Option(None, help="Truth of a simulated flight (.truth.nc), to draw and score against."),
-    pdf: bool = typer.Option(False, "--pdf", help="Also the figures as PDF beside the page, for slides and paper."),
+    pdf: bool = typer.Option(False, "--pdf", help="Also write the figures as PDF files beside the page."),
     suite: str | None = typer.Option(None, help="A suite's TOML file or a preset, for files without one."),
     force: bool = FORCE,
 ) -> None:

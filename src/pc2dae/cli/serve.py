@@ -1,4 +1,4 @@
-"""`pc2dae serve`: the ground station's page."""
+"""`pc2dae serve`: the web server of the ground station."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def serve(
     port: int = typer.Option(8000, min=0, max=65535, help="Port; 0 for any free one."),
     host: str = typer.Option("127.0.0.1", help="Address to listen on; any but loopback needs a token."),
     token: str | None = typer.Option(None, envvar="PC2DAE_TOKEN", help="Required from every client."),
-    data: Path | None = typer.Option(None, help="Where flights are kept. Default: the user's data folder."),
+    data: Path | None = typer.Option(None, help="Folder of the stored flights. Default: the user's data folder."),
     broker: list[str] = typer.Option(
         [],
         metavar="HOST:PORT",
@@ -23,12 +23,12 @@ def serve(
     allow_any_broker: bool = typer.Option(
         False, "--allow-any-broker", help="Let the page name any broker; users can then probe for open ports."
     ),
-    topic_in: str = typer.Option("smoke/raw", "--in", metavar="TOPIC", help="Where samples come from."),
-    topic_out: str = typer.Option("smoke/clean", "--out", metavar="TOPIC", help="Where estimates go."),
-    workers: int = typer.Option(1, min=1, max=16, help="Jobs at a time."),
+    topic_in: str = typer.Option("smoke/raw", "--in", metavar="TOPIC", help="Topic of the samples."),
+    topic_out: str = typer.Option("smoke/clean", "--out", metavar="TOPIC", help="Topic of the estimates."),
+    workers: int = typer.Option(1, min=1, max=16, help="Jobs to run in parallel."),
     upload: int = typer.Option(200, min=1, max=100_000, help="Largest upload [MB]."),
-    seconds: float = typer.Option(600.0, min=1, help="Longest time for one job [s]."),
-    memory: int = typer.Option(3_000, min=500, help="Most memory for one job [MB]."),
+    seconds: float = typer.Option(600.0, min=1, help="Time limit for one job [s]."),
+    memory: int = typer.Option(3_000, min=500, help="Memory limit for one job [MB]."),
     open_page: bool = typer.Option(False, "--open", help="Open the page in a browser."),
 ) -> None:
     """Serve a web page to upload, view, compare, download and watch flights; works offline.

@@ -1,4 +1,4 @@
-"""`pc2dae simulate`: a campaign with known truth, as the files its instruments make."""
+"""`pc2dae simulate`: a campaign with known truth, as instrument files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def simulate(
     folder: Path = typer.Argument(..., metavar="DIR", help="Folder of the campaign (with --check: an existing one)."),
     flights: int | None = typer.Option(None, help="Number of flights. Default: the paper's 5."),
     minutes: float | None = typer.Option(None, help="Length of each flight. Default: 7,894 s over 5 flights."),
-    seed: int = typer.Option(1, help="Same seed, same bytes."),
+    seed: int = typer.Option(1, help="Random seed; the same seed gives identical files."),
     suite: str = typer.Option("black-kite", help="The payload; only black-kite has simulated instruments."),
     workers: int = typer.Option(1, min=1, help="Flights simulated in parallel."),
     perfect_sheets: bool = typer.Option(False, "--perfect-sheets", help="Write each cell's true calibration sheet."),
@@ -57,7 +57,7 @@ def simulate(
 
 
 def _check_place(flight: Path, *, force: bool) -> None:
-    """Refuse to overwrite a flight: one without a truth file beside it was measured, another needs `force`."""
+    """Refuse to overwrite a flight: one without a truth file is a real measurement, any other needs `force`."""
     from pc2dae.errors import Pc2daeError
 
     truth = flight.with_name(f"{flight.name}.truth.nc")

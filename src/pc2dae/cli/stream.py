@@ -38,7 +38,7 @@ def stream(
     confirm: bool = typer.Option(
         False, "--confirm", help="Keep an estimate until the consumer, not only the broker, has confirmed it."
     ),
-    limit: int = typer.Option(200_000, min=1, help="Undelivered estimates at which no more samples are taken."),
+    limit: int = typer.Option(200_000, min=1, help="Undelivered estimates at which no more samples are accepted."),
     patience: float = typer.Option(
         30.0, min=0, help="Seconds to wait for a missing message before later ones are used."
     ),
@@ -105,7 +105,7 @@ def _from_stdin(gateway: Gateway) -> None:
     try:
         while block := os.read(sys.stdin.fileno(), 1 << 18):
             *lines, rest = (rest + block).split(b"\n")
-            if len(rest) > 1 << 20:  # an endless line is not kept
+            if len(rest) > 1 << 20:  # do not buffer an endless line
                 lines, rest = [*lines, rest], b""
             _write(gateway, gateway.take(line for line in lines if line.strip()))
         if rest.strip():

@@ -1,1 +1,1 @@
-"""What runs on the drone: numpy and onnxruntime alone."""
+"""Code that runs on the drone; requires only numpy and onnxruntime."""

@@ -1,4 +1,4 @@
-"""The adaptive network on a record of any length, with numpy and onnxruntime alone."""
+"""The adaptive network on a record of any length, using only numpy and onnxruntime."""
 
 from __future__ import annotations
 
@@ -22,35 +22,35 @@ if TYPE_CHECKING:
     import xarray as xr
 
 INPUTS = ("values", "valid", "noise", "lag1", "bound", "group")
-NEAR = 2e4  # σ above the bound: float32 still has a thousandth of σ there
+NEAR = 2e4  # σ above the bound: float32 still resolves a thousandth of σ there
 PIECE = 4096  # samples estimated per run: bounds memory, and is long compared with the overlap
-_SHARE = 32  # a stream waits a 32nd of the look-ahead longer, and runs that much less often
+_SHARE = 32  # a stream runs the network once per 1/32 of the look-ahead, which adds that much latency
 
 Network = Callable[..., tuple[Floats, ...]]  # the inputs above, (batch, channel, time) each
 
 
 @dataclass
 class AdaptiveDenoiser:
-    """A channel-agnostic network: it needs each channel's bound and noise level, and no training for the suite."""
+    """A channel-agnostic network: it needs each channel's bound and noise level, but no training for the suite."""
 
     name: str
     network: Network
     look_back: int  # samples that an estimate depends on, before it …
     look_ahead: int  # … and after it
-    before: int  # an estimate is made of samples at most so many before …
-    after: int  # … and so many after it: without any of them there is no estimate
+    before: int  # an estimate is an average of samples at most this many before …
+    after: int  # … and this many after it; without any there is no estimate
     sha256: str = ""
     profile: str = "flight"
     progress: Progress | None = None
-    rate_hz: float = 1.0  # of the suite it was prepared for last
+    rate_hz: float = 1.0  # of the suite it was last prepared for
 
     @property
     def latency_s(self) -> float:
-        """How far ahead it looks, at `rate_hz`: the network counts in samples."""
+        """Look-ahead [s] at `rate_hz`; the network counts in samples."""
         return self.look_ahead / self.rate_hz
 
     def prepare(self, flight: xr.Dataset, suite: Suite) -> Job:
-        """The job for the channels of `suite`: their bounds, and the noise each is assumed to have at take-off."""
+        """The engine for the channels of `suite`, with their bounds and assumed noise levels at take-off."""
         return self.engine(suite)
 
     def engine(self, suite: Suite) -> AdaptiveEngine:
@@ -60,7 +60,7 @@ class AdaptiveDenoiser:
 
 
 class AdaptiveEngine(Engine):
-    """The adaptive network for the channels of a suite: noise levels in, an uncertainty out."""
+    """The adaptive network prepared for the channels of a suite; takes noise levels and returns uncertainties."""
 
     needs_noise = True
 
@@ -85,7 +85,7 @@ class AdaptiveEngine(Engine):
         return Estimate(np.maximum(unbounded, self.bound[:, None]), unbounded, spread)
 
     def run(self, stretch: Stretch) -> Estimate:
-        """One call of the network on a stretch that ends where the record does, as in training; NaN without samples."""
+        """Run the network on a stretch that ends at the end of the record, as in training; NaN without samples."""
         values, new, levels, wanted = stretch.values, stretch.new, stretch.levels, stretch.wanted
         nothing = ~near(new, self.before, self.after)[:, wanted]
         if nothing.all():
@@ -94,7 +94,7 @@ class AdaptiveEngine(Engine):
         middle = _origin(values, new, levels.sigma, self.bound)
         zero = np.where(new.any(axis=1, keepdims=True), levels.zero - middle, 0.0)
         arrays = (values - middle, new, _known_from_later(levels.sigma), levels.lag1, zero, levels.group)
-        with np.errstate(over="ignore", invalid="ignore"):  # beyond float32 is infinite, which the graph masks
+        with np.errstate(over="ignore", invalid="ignore"):  # beyond float32: infinite, which the graph masks
             inputs = [np.ascontiguousarray(x[None], dtype=np.float32) for x in arrays]
         _, moved, spread = (output[0, :, wanted].astype(np.float64) for output in self.denoiser.network(*inputs))
         unbounded = np.where(nothing, np.nan, moved + middle)
@@ -102,7 +102,7 @@ class AdaptiveEngine(Engine):
         return Estimate(np.maximum(unbounded, self.bound[:, None]), unbounded, spread)
 
     def _at_own_rate(self, values: Floats, new: Mask, levels: Levels) -> tuple[Floats, Floats]:
-        """Estimate and uncertainty of a whole flight, on every k-th sample where no channel has new values between.
+        """Estimate and uncertainty of a whole flight, on every k-th sample if no channel has new values in between.
 
         The network counts in samples: a record on a finer grid, by repetition or with gaps, keeps its estimates.
         """
@@ -127,7 +127,7 @@ class AdaptiveEngine(Engine):
         return value, wider
 
     def _in_pieces(self, values: Floats, new: Mask, levels: Levels) -> tuple[Floats, Floats]:
-        """Estimate and uncertainty, with the memory of one piece besides input and output."""
+        """Estimate and uncertainty, piece by piece to limit memory."""
         unbounded, spread = np.empty(values.shape), np.empty(values.shape)
         record = Stretch(values, new, new, levels, np.empty((3, 0)), slice(0, values.shape[1]))
         for at, part in self.run_record(record, size=PIECE, progress=self.denoiser.progress):
@@ -149,13 +149,13 @@ def adaptive_of(data: bytes, facts: Facts, *, name: str, profile: str = "flight"
 
 
 def near(seen: Mask, before: int, after: int) -> Mask:
-    """Where there is an observation at most `before` samples earlier or `after` samples later."""
+    """Mask of samples with an observation at most `before` samples earlier or `after` samples later."""
     count = np.cumsum(np.pad(seen, ((0, 0), (before + 1, after))), axis=1)
     return np.asarray(count[:, before + after + 1 :] > count[:, : -before - after - 1])
 
 
 def _known_from_later(sigma: Floats) -> Floats:
-    """Noise levels, unknown ones replaced by the next known one, or the last one, or 1."""
+    """Noise levels with unknown ones replaced by the next known level, else the last one, else 1."""
     filled = np.array(sigma)
     for row in filled:
         known = np.flatnonzero(np.isfinite(row))
@@ -169,7 +169,7 @@ def _known_from_later(sigma: Floats) -> Floats:
 def _origin(values: Floats, new: Mask, sigma: Floats, bound: Floats) -> Floats:
     """The origin subtracted from values in double precision: float32 would lose the noise of a high level.
 
-    The bound wherever precision allows: then estimates do not depend on the stretch, and streams equal whole flights.
+    The bound is used where precision allows, so that estimates do not depend on the stretch and streams equal flights.
     """
     origin = np.array(bound, dtype=np.float64)
     for row, ok in enumerate(new):

@@ -16,8 +16,8 @@ from paho.mqtt.properties import Properties
 
 from pc2dae.errors import Pc2daeError
 
-SESSION_S = 7 * 86400  # for which the broker keeps messages while we are disconnected
-_RECEIVE = 500  # messages that the broker may send before the first of them is on disk
+SESSION_S = 7 * 86400  # how long the broker keeps messages for a disconnected client
+_RECEIVE = 500  # messages in flight: sent by the broker, but not yet on disk
 
 _log = logging.getLogger(__name__)
 

@@ -1,4 +1,4 @@
-"""The card of a model: what it is, what it was made from, and the digests of its files."""
+"""The model card: description, training data, and the digests of the model's files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def render_card(card: Card) -> bytes:
 
 
 def parse_card(data: bytes, *, where: str) -> Card:
-    """The card in `data`, or an error if any bit of it has changed."""
+    """Parse a card; raise an error if its digest does not match."""
     try:
         card: Card = json.loads(data)
         intact = isinstance(card, dict) and render_card(card) == data

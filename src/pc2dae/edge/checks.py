@@ -1,4 +1,4 @@
-"""The quality checks of a live stream: of one sample, given those before it."""
+"""Quality checks of a live stream: of each sample, given the previous ones."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class LiveChecks:
 
     def __call__(self, values: Floats, before: Floats) -> Bits:
         """Bits of `values` (channel); `before` holds each channel's last value: a slow sensor's repeat is stale."""
-        self._learn(before, self.ordinary.count == 0)  # samples that were screened by their sender did not pass here
+        self._learn(before, self.ordinary.count == 0)  # samples screened by their sender were not checked here
         absent = ~np.isfinite(values) | np.isin(values, self.missing)
         absent |= is_listed(values, self.ordinary) | is_wrapped(values, self.ordinary)
         bits = np.where((values < self.low) | (values > self.high), OUT_OF_RANGE, 0)

@@ -1,4 +1,4 @@
-"""Which second of a flight's grid a sample belongs to, even if the logger's clock is wrong.
+"""Assigns samples to the seconds of a flight's grid, even if the logger's clock is wrong.
 
 Time stamps decide as long as they are consistent with each other and with the sequence numbers; the time of arrival
 does not matter, so a replay gives the same result as the flight. There are three inconsistencies:
@@ -29,13 +29,13 @@ JUMP_S = 60.0  # between two samples that confirm each other
 LONGEST_GAP_S = 3600.0  # a longer one means that the clock was set
 _AGREE = 3  # consecutive samples that overrule the clock
 _REPEATS = 3  # of one stamp, at least, before a clock counts as stopped …
-_MANY = 60  # … and how many suffice, however they arrive
+_MANY = 60  # … and how many suffice regardless of their arrival times
 _STEPS = 30  # recent steps that determine a logger's pace
 
 
 @dataclass(frozen=True)
 class Placement:
-    """The second of a sample, or the reason why it has none."""
+    """The column of a sample, or the reason why it has none."""
 
     sample: Sample
     slot: int = 0
@@ -73,7 +73,7 @@ class StreamClock:
     # ── samples ──
 
     def take(self, sample: Sample, arrived: float | None) -> Iterator[Placement]:
-        """The samples that can be placed now, this one or those that waited for it, in order."""
+        """The samples that can be placed now, in order: this one, and those that waited for it."""
         if not self.anchors:
             self.anchors.append((self.newest + 1, sample.microseconds))
         elif self._is_repeat(sample):
@@ -101,7 +101,7 @@ class StreamClock:
             self.suspects.append(Waiting(sample, arrived))
 
     def flush(self) -> Iterator[Placement]:
-        """The samples that still wait, at the end of the flight."""
+        """Place the samples that are still waiting at the end of the flight."""
         if len(self.repeats) >= _REPEATS and len(self.repeats) >= 2 * self.shared:
             yield from self._spread()
         else:
@@ -121,12 +121,12 @@ class StreamClock:
         return origin + round((column - first) * 1e6 / self.rate_hz)
 
     def forget(self, column: int) -> None:
-        """Drop what is needed only for columns before this one."""
+        """Discard state that is only needed for columns before this one."""
         while len(self.anchors) > 1 and self.anchors[1][0] <= column:
             del self.anchors[0]
 
     def set_to(self, column: int, time: int, seq: int) -> None:
-        """Continue after a sample of which only this is known."""
+        """Continue after a sample of which only these values are known."""
         self.anchors = [(column, time)]
         self.newest, self.stamp, self.seq, self.agreed = column, time, seq, 1
 
@@ -233,10 +233,10 @@ class StreamClock:
             self.at += pace * (each.sample.seq - self.seq if each.sample.seq - self.seq <= NUMBERS else 1)
             yield self._accept(each.sample, int(self.at + 1e-6), is_step=False)
 
-    # ── saved and restored ──
+    # ── save and restore ──
 
     def state(self) -> dict[str, Any]:
-        """Everything, for JSON."""
+        """The complete state, for JSON."""
         kept = {name: getattr(self, name) for name in _KEPT}
         waiting = {name: [(each.sample.original.decode(), each.arrived) for each in getattr(self, name)]
                    for name in ("repeats", "suspects")}  # fmt: skip

@@ -1,4 +1,4 @@
-"""A consumer that gets every estimate exactly once: it writes them to a file, in order, and confirms them.
+"""A consumer that receives every estimate exactly once, writes them to a file in order, and confirms them.
 
 python -m pc2dae.edge.consumer localhost:1883 smoke/clean clean.jsonl
 """
@@ -17,7 +17,7 @@ import paho.mqtt.client as mqtt
 from pc2dae.edge.broker import Broker
 from pc2dae.edge.receipts import Receipts
 
-_CONFIRM_S = 0.25  # estimates are confirmed together
+_CONFIRM_S = 0.25  # interval of confirmations
 
 
 class Consumer:
@@ -38,7 +38,7 @@ class Consumer:
             while not stop.wait(_CONFIRM_S):
                 with self.lock:
                     self.file.flush()
-                    os.fsync(self.file.fileno())  # only what is on disk is confirmed
+                    os.fsync(self.file.fileno())  # sync before confirming
                     confirmation = self.receipts.confirmation() if self.client.is_connected() else None
                 if confirmation is not None:
                     self.client.publish(f"{self.topic}/taken", confirmation.model_dump_json(), qos=1)
@@ -60,7 +60,7 @@ class Consumer:
 
 
 def _resume(path: Path) -> dict[str, int]:
-    """The last seq of each flight in the file; a line that a crash has cut short is removed."""
+    """The last seq of each flight in the file; an incomplete last line is removed."""
     last: dict[str, int] = {}
     if not path.exists():
         return last

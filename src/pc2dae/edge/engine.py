@@ -46,18 +46,18 @@ class Engine(ABC):
     ignored: frozenset[str] = frozenset()  # channels of the payload that are not estimated
     look_back: int
     look_ahead: int
-    hop: int  # a stream runs the network once for so many samples
+    hop: int  # samples between two runs of the network in a stream
     needs_noise: bool
     identity: str  # of the model
 
     @property
     def key(self) -> str:
-        """Model and channels, which a saved state belongs to."""
+        """Model and channels, to match a saved state."""
         return f"{self.identity} {','.join(self.suite.names)}"
 
     @property
     def latency_s(self) -> float:
-        """How long after its sample an estimate is ready in a stream, at most."""
+        """Longest delay between a sample and its estimate in a stream."""
         return (self.look_ahead + self.hop - 1) / self.suite.rate_hz
 
     @abstractmethod

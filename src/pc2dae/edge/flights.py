@@ -1,4 +1,4 @@
-"""The flights that a gateway has in memory; others are read from its state file when a message arrives for them."""
+"""The flights that a gateway has in memory; others are loaded from its state file when a message for them arrives."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OPEN = 256  # flights held in memory
 class OpenFlight:
     """A flight in memory."""
 
-    name: str  # here and in its estimates
+    name: str  # in the gateway and in its estimates
     topic: str  # topic and flight name of its sender
     flight: str
     stream: StreamingDenoiser
@@ -28,17 +28,17 @@ class OpenFlight:
 
     @property
     def ack(self) -> Ack:
-        """Up to where the sender's messages are on disk."""
+        """The last message such that all up to it are on disk."""
         return Ack(flight=self.flight, seq=self.progress.seq, topic=self.topic)
 
     def is_known(self, sample: Sample, *, is_odd: bool) -> bool:
-        """Whether a sample came before; if its number does not follow, unless it certainly did not."""
+        """Whether a sample is a duplicate; one out of sequence counts as such unless it is certainly new."""
         progress, time = self.progress, sample.microseconds
         if (sample.seq, time) in self.stream.recent:
             return True
         if not is_odd or sample.seq > progress.seq or progress.earliest is None or progress.latest is None:
             return False
-        is_other = any(seq == sample.seq for seq, _ in self.stream.recent)  # the number had another time
+        is_other = any(seq == sample.seq for seq, _ in self.stream.recent)  # same number with another time
         return progress.earliest <= time <= progress.latest and not is_other
 
 
@@ -66,7 +66,7 @@ class Flights:
             self.open.pop(name, None)
 
     def shrink(self) -> None:
-        """Drop the flights used least recently that wait for nothing."""
+        """Drop the least recently used flights that are not waiting for a message."""
         idle = [name for name, flight in self.open.items() if flight.waits_from is None]
         self.forget(idle[: max(len(self.open) - OPEN, 0)])
 
@@ -76,7 +76,7 @@ class Flights:
         return [name for name, f in self.open.items() if f.waits_from is not None and now - f.waits_from > patience_s]
 
     def _restored(self, stored: Stored) -> tuple[StreamingDenoiser, FlightProgress]:
-        """Stream and progress of a flight; if records are damaged, from the others."""
+        """Restore stream and progress of a flight, without damaged records."""
         stream, progress = StreamingDenoiser(self.engine), stored.progress
         since = [(parse_sample(payload), arrived) for payload, arrived in stored.since]
         if stored.snapshot is not None:
@@ -97,7 +97,7 @@ class Flights:
 
 
 def _rebuilt(stream: StreamingDenoiser) -> FlightProgress:
-    """Progress, from the stream alone."""
+    """Progress as reconstructed from the stream."""
     stop, newest = stream.grid
     numbers, times = [seq for seq, _ in stream.recent], [time for _, time in stream.recent]
     return FlightProgress(seq=max(numbers, default=-1), given=stream.given, stop=stop, newest=newest,

@@ -14,12 +14,12 @@ import numpy as np
 
 from pc2dae.arrays import Floats, Mask
 
-_LEAST = 4  # samples: a shorter gap hides nothing that its neighbours do not show
+_LEAST = 4  # samples: in a shorter gap the neighbouring samples suffice
 _FAR = 600  # samples on either side whose bends are used …
 _NEAR = 300.0  # … and the distance at which their weight is 1/e
 _BENDS = 10  # least number of bends of the gap's length to correlate two channels
 _ALIKE = 0.5  # least ρ²
-_MISFIT = 0.1  # least relative error of a transferred shape: no two plumes are alike
+_MISFIT = 0.1  # least relative error of a transferred shape, as plumes differ
 _SEEN = 0.8  # share of the gap in which the other channel was observed
 _CLEAR = 3.0  # sd that the change in the gap must exceed for it to be filled
 

@@ -1,4 +1,4 @@
-"""Many flights at once, each message used exactly once: what `pc2dae stream` does between its input and its output."""
+"""The core of `pc2dae stream`: processes many flights concurrently and uses each message exactly once."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ SNAPSHOT = 300  # messages of a flight between two snapshots
 
 
 class Gateway:
-    """Samples of any number of flights in, estimates in the outbox, everything that matters on disk at every tick.
+    """Turns samples of any number of flights into estimates in the outbox, and commits all state to disk at every tick.
 
-    A flight is identified by topic and name, its messages by their numbers, and where numbers start again by their time
-    as well. Duplicates are counted and dropped; messages that come too early wait for those before them, at most
-    `patience_s`. What cannot be used is in the quarantine file when `take` returns. When the outbox holds `limit`
-    estimates, nothing more is taken: what was acknowledged is never dropped.
+    A flight is identified by topic and name, its messages by their numbers and, if numbering restarts, also by time.
+    Duplicates are counted and dropped; messages that arrive early wait for the preceding ones, at most `patience_s`.
+    Unusable messages are in the quarantine file when `take` returns. When the outbox holds `limit` estimates, no more
+    messages are accepted: acknowledged data are never dropped.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Gateway:
         self._count()
 
     def take(self, payloads: Iterable[bytes], *, topics: Iterable[str] = repeat("")) -> Answer:
-        """One tick: use the messages in their order; afterwards they and their estimates are on disk."""
+        """Run one tick: process the messages in order; afterwards they and their estimates are on disk."""
         tick = Tick(self.now())
         is_written = False
         try:
@@ -104,13 +104,13 @@ class Gateway:
         return self.outbox.letters(after, limit)
 
     def drain(self) -> list[bytes]:
-        """The payloads of all estimates, which count as delivered."""
+        """Return the payloads of all estimates and mark them as delivered."""
         letters = self.letters(0, -1)
         self.delivered(letter.n for letter in letters)
         return [letter.payload for letter in letters]
 
     def delivered(self, numbers: Iterable[int] = (), confirmed: Mapping[str, int] | None = None) -> None:
-        """Drop estimates that arrived, by number, and up to the seq that the consumer holds of each flight."""
+        """Drop delivered estimates: by number, and for each flight up to the seq that the consumer has confirmed."""
         with self.outbox.tick():
             self.outbox.delivered(list(numbers))
             for flight, seq in (confirmed or {}).items():
@@ -124,13 +124,13 @@ class Gateway:
         return [flight.ack for flight in self.flights.open.values()]
 
     def reconnected(self) -> None:
-        """The connection was down: the wait for missing messages starts again."""
+        """Restart the wait for missing messages after a lost connection."""
         for flight in self.flights.open.values():
             flight.waits_from = None if flight.waits_from is None else self.clock()
 
     @property
     def is_waiting(self) -> bool:
-        """Whether some flight waits for a message."""
+        """Whether any flight waits for a message."""
         return any(flight.waits_from is not None for flight in self.flights.open.values())
 
     # ── one flight ──
@@ -160,7 +160,7 @@ class Gateway:
         return ready.message(name, self.engine.suite.names, self.engine.latency_s)
 
     def _missing(self, letter: Letter) -> bytes:
-        """In place of a damaged estimate: its second without values."""
+        """A replacement for a damaged estimate: the same second without values."""
         progress = self.flights.get(letter.flight).progress
         behind = progress.stop - 1 - letter.seq
         time = progress.newest - round(behind * 1e6 / self.engine.suite.rate_hz)

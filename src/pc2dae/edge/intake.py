@@ -14,16 +14,16 @@ from pc2dae.edge.quarantine import RefusedMessage
 
 HELD = 4096  # messages of a flight that may wait for an earlier one
 SKIPPED = NUMBERS  # skipped messages that are still accepted; a number further ahead must be confirmed by the next
-_ODD = 16  # numbers ahead that confirm one that did not follow
+_ODD = 16  # largest step to a number that confirms one out of sequence
 
 
 @dataclass
 class Answer:
-    """What a tick reports to the senders."""
+    """The result of a tick, reported to the senders."""
 
     acks: list[Ack] = field(default_factory=list)
     problems: list[MessageProblem] = field(default_factory=list)
-    is_taken: bool = True  # False: outbox or disk is full, nothing was taken, send it again
+    is_taken: bool = True  # False: outbox or disk is full, no message was accepted, send them again
     refused: list[RefusedMessage] = field(default_factory=list)
 
 
@@ -44,13 +44,13 @@ class Tick:
 
 
 class MessageIntake:
-    """Decides what becomes of each message: used, held for an earlier one, counted as duplicate, or refused."""
+    """Decides how each message is handled: used, held for an earlier one, counted as duplicate, or refused."""
 
     def __init__(self, flights: Flights, outbox: Outbox, *, patience_s: float, clock: Callable[[], float]) -> None:
         self.flights, self.outbox, self.patience_s, self.clock = flights, outbox, patience_s, clock
 
     def receive(self, tick: Tick, payload: bytes, topic: str) -> None:
-        """Use a message, or keep it for later."""
+        """Use a message, or hold it for later."""
         sample: Sample | None = None
         try:
             sample = parse_sample(payload)
@@ -83,7 +83,7 @@ class MessageIntake:
                 self._use_held(tick, flight)
 
     def give_up(self, tick: Tick) -> None:
-        """Skip messages that never came, where others have waited for them long enough."""
+        """Skip messages that did not arrive within the time limit."""
         for name in self.flights.overdue(self.patience_s):
             self._skip_to_held(tick, self._flight(tick, name))
 
@@ -92,7 +92,7 @@ class MessageIntake:
         return self.flights.get(name)
 
     def _hold(self, tick: Tick, flight: OpenFlight, seq: int, payload: bytes) -> None:
-        """Keep a message that came too early."""
+        """Hold a message that arrived early."""
         if self.outbox.waiting().get(flight.name, 0) >= HELD:
             self._skip_to_held(tick, flight)
         if not self.outbox.hold(flight.name, seq, payload):
@@ -140,7 +140,7 @@ class MessageIntake:
         self.outbox.write_journal(flight.name, sample.original, tick.arrived)
 
     def _use_held(self, tick: Tick, flight: OpenFlight) -> None:
-        """Use the messages that waited and are next now."""
+        """Use the held messages that are next now."""
         flight.waits_from = None
         for seq, payload in self.outbox.held(flight.name):
             if seq > flight.progress.seq + 1:
@@ -150,7 +150,7 @@ class MessageIntake:
             if seq > flight.progress.seq or seq in flight.progress.skipped:
                 try:
                     sample = parse_sample(payload)
-                except BadMessage:  # reported when it came
+                except BadMessage:  # reported on arrival
                     sample = None
                 self._use(tick, flight, sample, seq)
 
@@ -162,7 +162,7 @@ class MessageIntake:
 
 
 def _skip(tick: Tick, progress: FlightProgress, seq: int) -> None:
-    """Count all numbers before `seq` as skipped; their messages may still come."""
+    """Count all numbers before `seq` as skipped; their messages may still arrive."""
     tick.counts["skipped"] += seq - progress.seq - 1
     gone = range(max(progress.seq + 1, seq - SKIPPED), seq)
     progress.skipped = [*progress.skipped, *gone][-SKIPPED:]

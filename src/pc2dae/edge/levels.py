@@ -1,4 +1,4 @@
-"""What a network needs to know about each channel: noise level, zero, and which channels share their noise.
+"""Channel properties that a network needs: noise level, zero, and which channels share their noise.
 
 Offline from the whole flight; live from the last 300 samples, without looking ahead. Both are a survey of a stretch of
 the record; live it is repeated every ten samples, and at every sample of the first half minute.
@@ -36,16 +36,16 @@ class Levels:
 
     @classmethod
     def filled(cls, shape: tuple[int, ...]) -> Levels:
-        """Arrays of ones to be written to."""
+        """Arrays of ones, to be filled."""
         return cls(*(np.ones(shape) for _ in fields(cls)))
 
     @classmethod
     def unused(cls, shape: tuple[int, ...]) -> Levels:
-        """In place of levels that no network reads; takes no memory."""
+        """A placeholder for networks that use no levels; takes no memory."""
         return cls(*(np.broadcast_to(1.0, shape) for _ in fields(cls)))
 
     def each(self, change: Callable[[Floats], Floats]) -> Levels:
-        """The same properties, each array changed."""
+        """Apply a function to each array."""
         return Levels(*(change(getattr(self, field.name)) for field in fields(self)))
 
 
@@ -106,7 +106,7 @@ def survey(values: Floats, seen: Mask, bound: Floats) -> Levels:
     for row in np.flatnonzero(~(np.isfinite(sigma) & (sigma > 0))):
         x = values[row, new[row]]
         sigma[row] = np.sqrt(np.mean(np.diff(x) ** 2) / 2) if len(x) > 1 else 0.0
-    sigma[~(sigma > 0)] = np.nan  # one sample, or one value: not known
+    sigma[~(sigma > 0)] = np.nan  # one sample, or a constant: unknown
     return Levels(
         sigma,
         np.nan_to_num(noise.lag1),
@@ -136,12 +136,12 @@ def _size(x: Floats, seen: Mask, bound: float) -> float:
 def _zero(values: Floats, seen: Mask, sigma: Floats, bound: Floats) -> Floats:
     """The zero of each channel: its bound, or its clean air if that is more than 1 σ below it.
 
-    The network has learned that no true value is below the bound. For a sensor with a negative zero it would raise the
-    clean air and clip the plumes: such a sensor gets its own zero, and the bound applies to the bounded estimate alone.
-    The same if it was below for some seconds only, as a cell that settles after power-on: relative to the bound, these
-    samples would be taken as outliers and replaced by averages of distant ones.
+    The network was trained with no true value below the bound. For a sensor with a negative zero it would raise the
+    clean air and clip the plumes: such a sensor gets its own zero, and the bound applies to the bounded estimate only.
+    The same holds if it is below for a few seconds only, as a cell that settles after power-on: relative to the bound,
+    these samples would be treated as outliers and replaced by averages of distant ones.
     A channel that is always more than 500 σ above its bound gets a zero 500 σ below its values: the network was not
-    trained beyond.
+    trained beyond that.
     """
     level = np.array(bound, dtype=np.float64)
     for row, ok in enumerate(seen):

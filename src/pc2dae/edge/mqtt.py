@@ -1,4 +1,4 @@
-"""The gateway on MQTT: samples from one topic, estimates to another, and the state of both.
+"""The gateway on MQTT: reads samples from one topic, publishes estimates and status to others.
 
     IN                 samples in                      OUT            estimates out, QoS 1
     IN/ack/<flight>    last sample on disk             OUT/taken      last estimate that the consumer holds
@@ -32,7 +32,7 @@ from pc2dae.edge.messages import Ack, MessageProblem, Taken
 from pc2dae.errors import Pc2daeError
 
 HEALTH_S = 10.0
-_TICK_S = 0.25  # longest wait for something to do
+_TICK_S = 0.25  # longest wait for an event
 _BATCH = 500  # messages per tick
 _WINDOW = 200  # estimates sent to the broker, but not acknowledged
 _ERRORS = 20  # reported per tick; all are counted
@@ -53,9 +53,9 @@ class Service:
         self.card = json.dumps(card)
         self.events: queue.Queue[tuple[int, mqtt.MQTTMessage | None]] = queue.Queue(20 * _BATCH)
         self.published: queue.SimpleQueue[int] = queue.SimpleQueue()
-        self.connection = 0  # number of the present one: packet numbers are valid for one connection only
-        self.waiting: list[tuple[int, mqtt.MQTTMessage]] = []  # not taken yet, because the disk was full
-        self.under_way: dict[int, int] = {}  # packet number → letter
+        self.connection = 0  # number of the current one: packet ids are valid for one connection only
+        self.waiting: list[tuple[int, mqtt.MQTTMessage]] = []  # not accepted yet, because the disk was full
+        self.under_way: dict[int, int] = {}  # packet id → letter
         self.sent = 0  # last letter handed to the client
         self.client = self._client()
 
@@ -83,7 +83,7 @@ class Service:
         client.on_connect, client.on_message = self._on_connect, self._on_message
         client.on_publish = lambda c, u, mid, code, properties: self.published.put(mid)
         client.on_connect_fail = lambda c, u: _log.warning(
-            "broker at %s:%d does not answer; retrying", *self.broker.address
+            "broker at %s:%d does not respond; retrying", *self.broker.address
         )
         client.on_disconnect = lambda c, u, flags, code, properties: _log.info("disconnected: %s", code)
         return client
@@ -107,7 +107,7 @@ class Service:
         try:
             self.events.put_nowait((self.connection, message))
         except queue.Full:
-            _log.warning("too many messages at once; their sender has to send them again")
+            _log.warning("too many messages at once; the sender must send them again")
 
     # ── called by `run` ──
 
@@ -117,8 +117,8 @@ class Service:
         for connection, message in self._drain():
             if message is None:
                 self.gateway.reconnected()
-                self.sent, self.under_way = 0, {}  # what the broker has not acknowledged is sent again
-                self._publish_acks(self.gateway.acks())  # a broker that was killed has lost them
+                self.sent, self.under_way = 0, {}  # unacknowledged estimates are sent again
+                self._publish_acks(self.gateway.acks())  # a killed broker loses them
             elif message.topic == f"{self.topic_out}/taken":
                 self._confirmed(message)
                 self._acknowledge(connection, message)
@@ -165,7 +165,7 @@ class Service:
             self.client.ack(message.mid, message.qos)
 
     def _confirmed(self, message: mqtt.MQTTMessage) -> None:
-        """Drop what a consumer has confirmed, and send the rest again if it asks."""
+        """Drop confirmed estimates, and resend the others if the consumer requests it."""
         try:
             confirmation = Taken.model_validate_json(message.payload)
         except ValidationError as error:

@@ -1,7 +1,7 @@
 """Checks of model files before they are opened: size, type, digest, then content.
 
-An exported ONNX ends in a seal, a metadata entry with the SHA-256 of all bytes before it, so that the file can be
-checked on its own: 73 % of flipped bits would load silently otherwise. The seal detects damage, not forgery.
+An exported ONNX ends in a seal, a metadata entry with the SHA-256 of all preceding bytes, so that the file can be
+checked on its own: without it, 73 % of flipped bits would go undetected. The seal detects damage, not forgery.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _ATTRIBUTE, _NODE_DOMAIN = 5, 7
 _TENSORS, _GRAPHS, _SPARSE_TENSORS = (5, 10), (6, 11), (22, 23)
 _EXTERNAL_DATA, _DATA_LOCATION = 13, 14
 _DATA_TYPE, _FLOAT_DATA, _INT32_DATA, _RAW_DATA, _DOUBLE_DATA = 2, 4, 5, 9, 10
-# Data type of a tensor → integers of the same size, and the exponent bits, all set in infinity and NaN alone.
+# Data type of a tensor → integers of the same size, and the exponent bits, which are all set only in infinity and NaN.
 _FLOATS = {1: ("<u4", 0x7F80_0000), 10: ("<u2", 0x7C00), 11: ("<u8", 0x7FF0 << 48), 16: ("<u2", 0x7F80)}
 
 
@@ -119,7 +119,7 @@ def inspect(data: bytes, *, where: str) -> Facts:
 
 
 def card_of(facts: Facts, *, where: str) -> Card:
-    """The card inside an ONNX."""
+    """The card embedded in an ONNX."""
     if "card" not in facts.metadata:
         raise ModelError(f"{where} contains no model card", hint="export it with `pc2dae export`")
     return parse_card(facts.metadata["card"].encode(), where=f"the card in {where}")

@@ -1,8 +1,8 @@
-"""What a gateway must not lose, in one SQLite file: samples taken, states of flights, estimates not yet delivered.
+"""The persistent state of a gateway in one SQLite file: accepted samples, flight states, undelivered estimates.
 
-One transaction per tick: after a power cut the file holds whole ticks only. The state of a flight is a snapshot now and
-then, and a journal of the samples since: far less wear of a memory card than a state per tick. A record whose checksum
-is wrong is logged, counted and not used.
+One transaction per tick: after a power cut the file contains complete ticks only. The state of a flight is stored as
+occasional snapshots and a journal of the samples since, which wears a memory card far less than a snapshot per tick.
+Records with a wrong checksum are logged, counted and not used.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ _log = logging.getLogger(__name__)
 class FlightProgress:
     """The progress of a flight."""
 
-    seq: int = -1  # all messages up to here were taken or skipped
-    skipped: list[int] = field(default_factory=list)  # still accepted
-    odd: int | None = None  # the last number that did not follow; if the next one follows it, numbering continues there
+    seq: int = -1  # all messages up to this number were used or skipped
+    skipped: list[int] = field(default_factory=list)  # numbers still accepted
+    odd: int | None = None  # last number out of sequence; if the next one follows it, numbering continues there
     given: int = 0  # estimates posted
     stop: int = 0  # seconds of the grid so far …
     newest: int = 0  # … and the time of the last one, microseconds
@@ -52,7 +52,7 @@ class FlightProgress:
 
 @dataclass
 class Stored:
-    """A flight as stored; None where there is nothing, or only damaged records."""
+    """A flight as stored; progress and snapshot are None if absent or damaged."""
 
     progress: FlightProgress | None
     snapshot: bytes | None
@@ -62,7 +62,7 @@ class Stored:
 
 @dataclass(frozen=True)
 class Letter:
-    """One estimate on its way to the consumer."""
+    """An undelivered estimate."""
 
     n: int
     flight: str
@@ -72,7 +72,7 @@ class Letter:
 
 
 class Outbox(StateFile):
-    """Flights, their samples and their estimates on disk; without a path in memory."""
+    """Flights, their samples and their estimates on disk, or in memory without a path."""
 
     def __init__(self, path: Path | None, *, identity: str, wait_s: float = 5.0) -> None:
         super().__init__(path, _TABLES, wait_s=wait_s)
@@ -158,21 +158,21 @@ class Outbox(StateFile):
         self.base.execute("DELETE FROM journal WHERE name = ?", (name,))
 
     def write_journal(self, name: str, payload: bytes, arrived: float | None) -> None:
-        """Store a message that was taken."""
+        """Append an accepted message to the journal."""
         self.base.execute("INSERT INTO journal (name, arrived, payload, crc) VALUES (?, ?, ?, ?)",
                           (name, arrived, payload, checksum(name, arrived, payload)))  # fmt: skip
 
     # ── messages that wait for an earlier one ──
 
     def hold(self, name: str, seq: int, payload: bytes) -> bool:
-        """Keep a message until the earlier ones have come; False if another one with this number waits."""
+        """Hold a message until the earlier ones have arrived; False if another one with this number is held."""
         crc = checksum(name, seq, payload)
         self.base.execute("INSERT OR IGNORE INTO held VALUES (?, ?, ?, ?)", (name, seq, payload, crc))
         kept = self.base.execute("SELECT payload FROM held WHERE name = ? AND seq = ?", (name, seq)).fetchone()
         return bool(kept[0] == payload)
 
     def held(self, name: str) -> list[tuple[int, bytes]]:
-        """The messages that wait, lowest first."""
+        """The held messages, lowest number first."""
         found = []
         for seq, payload, crc in self.rows("SELECT seq, payload, crc FROM held WHERE name = ? ORDER BY seq", name):
             if crc == checksum(name, seq, payload):
@@ -183,11 +183,11 @@ class Outbox(StateFile):
         return found
 
     def release(self, name: str, seq: int) -> None:
-        """Drop a message that waited."""
+        """Drop a held message."""
         self.rows("DELETE FROM held WHERE name = ? AND seq = ?", name, seq)
 
     def waiting(self) -> dict[str, int]:
-        """Number of messages that wait, by flight."""
+        """Number of held messages, by flight."""
         return {str(name): int(count) for name, count in self.rows("SELECT name, count(*) FROM held GROUP BY name")}
 
     # ── estimates ──
@@ -216,7 +216,7 @@ class Outbox(StateFile):
         self.base.executemany("DELETE FROM outbox WHERE n = ?", [(n,) for n in numbers])
 
     def confirmed(self, flight: str, seq: int) -> None:
-        """Drop a flight's letters up to `seq`, which the consumer holds."""
+        """Drop a flight's letters up to `seq`, which the consumer has confirmed."""
         self.base.execute("DELETE FROM outbox WHERE flight = ? AND seq <= ?", (flight, seq))
 
     def count(self) -> int:

@@ -1,4 +1,4 @@
-"""A sender that loses nothing: it sends a sample again until the gateway has acknowledged it."""
+"""A sender with guaranteed delivery: samples are sent again until the gateway has acknowledged them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Publisher:
         self.broker.connect(self.client)
         try:
             if not self.is_met.wait(_FIRST_S) and self.connections == 0:
-                reason = f"refused the connection: {self.refusal}" if self.refusal else "does not answer"
+                reason = f"refused the connection: {self.refusal}" if self.refusal else "does not respond"
                 raise Pc2daeError(f"the broker at {self.broker.host}:{self.broker.port} {reason}",
                                   hint="check host and port, user and password, --tls or --ca")  # fmt: skip
             time.sleep(_GREETING_S)
@@ -81,7 +81,7 @@ class Publisher:
 
 
 class _Pace:
-    """Which message is sent next, and up to which one may be sent by now."""
+    """The next message to send, and the last one that may be sent now."""
 
     def __init__(self, rate_hz: float, taken: int, connections: int) -> None:
         self.rate_hz = rate_hz
@@ -102,5 +102,5 @@ class _Pace:
             self.following, self.connections, self.moved = taken + 1, connections, now
 
     def due(self) -> int:
-        """The last message whose time has come."""
+        """The last message that is due."""
         return self.first + int((time.monotonic() - self.started) * self.rate_hz)

@@ -1,4 +1,4 @@
-"""A file for messages that could not be used: one JSON line each, on the disk before the message is acknowledged."""
+"""A file for unusable messages: one JSON line each, synced to disk before the message is acknowledged."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class RefusedMessage:
 
 
 def quarantine_path(state: Path) -> Path:
-    """The file that belongs to a gateway's state."""
+    """The default quarantine file for a gateway's state file."""
     return state.with_name(f"{state.stem}.quarantine.jsonl")
 
 
@@ -53,7 +53,7 @@ class Quarantine:
             self.size = self.file.seek(0, os.SEEK_END)
             if self.size:
                 self.file.seek(-1, os.SEEK_END)
-                if self.file.read(1) != b"\n":  # cut short by a crash: its message is sent again
+                if self.file.read(1) != b"\n":  # incomplete after a crash: its message is sent again
                     self.size += self.file.write(b"\n")
         except OSError as error:
             raise Pc2daeError(f"the quarantine file {path} cannot be written ({error.strerror})",
@@ -61,7 +61,7 @@ class Quarantine:
         self.before = self.size, self.count, self.lost
 
     def write(self, refused: list[RefusedMessage], arrived: float) -> None:
-        """Append messages and wait for the disk."""
+        """Append messages and sync the file."""
         self.before = self.size, self.count, self.lost
         text = b""
         for each in refused:
@@ -83,7 +83,7 @@ class Quarantine:
                             hint="free some space; nothing that was taken is lost") from None  # fmt: skip
 
     def undo(self) -> None:
-        """Take back the last `write`: its messages are not acknowledged and will be sent again."""
+        """Undo the last `write`: its messages are not acknowledged and will be sent again."""
         self.size, self.count, self.lost = self.before
         self.file.truncate(self.size)
 

@@ -31,9 +31,9 @@ class Ready:
         return cls(index, microseconds, nothing, nothing, None, np.full(channels, MISSING, np.int32))
 
     def message(self, flight: str, names: Sequence[str], latency_s: float) -> bytes:
-        """As a `Clean` message, without the cost of validating every one."""
+        """As the JSON of a `Clean` message, without the cost of validation."""
 
-        def numbers(row: Floats) -> dict[str, float | None]:  # float32 has no more than seven digits
+        def numbers(row: Floats) -> dict[str, float | None]:  # float32 has seven digits
             rounded = [float(f"{x:.7g}") if np.isfinite(x) else None for x in row.tolist()]
             return dict(zip(names, rounded, strict=True))
 

@@ -1,4 +1,4 @@
-"""Which estimates a consumer has received, and what it confirms to the gateway."""
+"""Tracks the estimates that a consumer has received, and its confirmations to the gateway."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pc2dae.edge.messages import Taken
 
 _ASK_S = 2.0  # between two requests for missing estimates
-_MISSING = 100_000  # numbers of a flight that may be missing
+_MISSING = 100_000  # largest number of missing estimates per flight
 
 
 @dataclass
@@ -51,11 +51,11 @@ class Receipts:
         return True
 
     def last(self) -> dict[str, int]:
-        """Up to which number each flight was received without a gap."""
+        """The last number of each flight received without a gap."""
         return {name: each.following - 1 for name, each in self.sequences.items() if not each.missing}
 
     def confirmation(self) -> Taken | None:
-        """What to send to the gateway now, if anything."""
+        """The confirmation to send to the gateway now, if any."""
         last, now = self.last(), time.monotonic()
         again = self.is_behind and now - self._asked > _ASK_S
         if again:

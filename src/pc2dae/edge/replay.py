@@ -1,4 +1,4 @@
-"""A recorded flight as the messages it would have sent live, and a gateway that they can be played through."""
+"""Converts a recorded flight to live messages, and plays them through a gateway."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def messages(flight: xr.Dataset, suite: Suite, name: str) -> Message:
 
 
 def play(gateway: Gateway, message: Message, count: int, *, rate_hz: float) -> Iterator[tuple[bytes, list[bytes]]]:
-    """Each of `count` messages at its time, and the estimates that it makes ready."""
+    """Feed `count` messages at their times, and yield the estimates that become ready."""
     start = time.monotonic()
     for seq in range(count):
         time.sleep(max(0.0, start + seq / rate_hz - time.monotonic()))

@@ -10,7 +10,7 @@ from pc2dae.arrays import Floats, Mask
 from pc2dae.edge.engine import Stretch
 from pc2dae.edge.levels import Levels
 
-_ROOM = 512  # columns appended between two moves of the memory
+_ROOM = 512  # columns appended before the arrays are shifted
 
 
 class Ring:
@@ -50,7 +50,7 @@ class Ring:
         return slice(max(end - count, 0), end)
 
     def stretch(self, start: int, stop: int, *, back: int, ahead: int) -> Stretch:
-        """Columns `start` … `stop` − 1 with their context, as far as the record goes."""
+        """Columns `start` … `stop` − 1 with their context, as far as available."""
         held = slice(0, self.stop - self.first)
         levels = self.levels.each(lambda x: x[:, held])
         arrays = (self.values[:, held], self.seen[:, held], self.new[:, held], levels, self.environment[:, held])

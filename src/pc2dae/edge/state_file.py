@@ -1,4 +1,4 @@
-"""A SQLite file that survives power cuts: whole transactions only, a checksum for every record."""
+"""A SQLite file that survives power cuts: atomic transactions, and a checksum for every record."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pc2dae.errors import Pc2daeError
 
 VERSION = 2
 _MOVE = "move it away and start again, or name another --state"
-_BROKEN = (sqlite3.DatabaseError, UnicodeDecodeError)  # the latter where SQLite quotes a damaged name
+_BROKEN = (sqlite3.DatabaseError, UnicodeDecodeError)  # the latter if an SQLite message contains a damaged name
 _log = logging.getLogger(__name__)
 
 
@@ -31,7 +31,7 @@ class StateFile:
         try:
             if path is not None:
                 path.parent.mkdir(parents=True, exist_ok=True)
-            # One thread at a time, but not always the one that opened it.
+            # Used by one thread at a time, but not always the one that opened it.
             self.base = sqlite3.connect(
                 path or ":memory:", isolation_level=None, timeout=wait_s, check_same_thread=False
             )
@@ -71,7 +71,7 @@ class StateFile:
 
     @contextmanager
     def tick(self) -> Iterator[None]:
-        """One transaction: everything written inside is on disk afterwards, or nothing."""
+        """One transaction: on success all writes are on disk, otherwise none."""
         try:
             self.base.execute("BEGIN IMMEDIATE")
             yield
@@ -86,7 +86,7 @@ class StateFile:
             raise
 
     def rows(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
-        """Run one statement; a file that cannot be read is a one-line error."""
+        """Run one statement; an unreadable file raises a one-line error."""
         try:
             return self.base.execute(statement, values).fetchall()
         except _BROKEN as error:
@@ -100,7 +100,7 @@ class StateFile:
         _log.warning("%s: %s is damaged (checksum) and not used", self.path, record)
 
     def _check_version(self) -> None:
-        """Refuse a file of another layout."""
+        """Refuse a file with another schema or version."""
         if not self.base.execute("SELECT 1 FROM sqlite_master WHERE name = 'about'").fetchone():
             if self.base.execute("SELECT 1 FROM sqlite_master").fetchone():
                 raise Pc2daeError(f"{self.path} is a database, but not a state of pc2dae stream",

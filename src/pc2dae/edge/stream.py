@@ -28,7 +28,7 @@ from pc2dae.flags import MISSING, NOT_MEASURED
 from pc2dae.sentinels import Extent
 from pc2dae.suite import ENVIRONMENT
 
-_PENDING = 256  # estimates per run when many samples arrive at once
+_PENDING = 256  # estimates per run if many samples arrive at once
 _REPORTS = 20  # problems kept until they are collected
 _RECENT = 1024  # samples whose number and time are kept to recognise duplicates
 
@@ -50,11 +50,11 @@ class StreamingDenoiser:
         self.ring = Ring(len(self.suite.names), keep)
         self.checks = LiveChecks(self.suite)
         nothing = np.zeros((len(self.prior), 0))
-        self.level = levels.before(nothing, nothing > 0, self.bound, self.prior, number=0)  # at present
+        self.level = levels.before(nothing, nothing > 0, self.bound, self.prior, number=0)  # current
         self.clock = StreamClock(self.suite.rate_hz, self.engine.look_ahead)
         self.recent: dict[tuple[int, int], None] = {}  # number and time of the last samples, oldest first
         self.given = 0  # columns whose estimates were returned
-        self.late = 0  # refused because they came too late
+        self.late = 0  # samples refused because they arrived too late
         self.refused: list[tuple[Sample, str]] = []  # since the last call of `feed`, with the reason
         self.problems: list[MessageProblem] = []
         self._named: set[str] = set()  # unknown names, reported once
@@ -65,7 +65,7 @@ class StreamingDenoiser:
         return self.ring.stop, self.clock.time(self.ring.stop - 1) if self.ring.stop else 0
 
     def feed(self, samples: Iterable[Sample], *, arrived: float | None = None) -> list[Ready]:
-        """Take samples and return what is ready; their time of arrival [s] helps to detect a stopped clock."""
+        """Take samples, return the estimates that are ready; arrival times [s] help to detect a stopped clock."""
         self.refused = []
         out: list[Ready] = []
         for sample in samples:
@@ -81,7 +81,7 @@ class StreamingDenoiser:
         self.refused = []
 
     def flush(self) -> list[Ready]:
-        """Return the remaining estimates, as no more samples will come, and start a new flight."""
+        """End the flight: return the remaining estimates and start a new flight."""
         out: list[Ready] = []
         for placed in self.clock.flush():
             self._put(placed, out)
@@ -98,7 +98,7 @@ class StreamingDenoiser:
             del self.recent[next(iter(self.recent))]
 
     def begin_at(self, given: int, clock: StreamClock) -> None:
-        """Start with column `given` and a clock that is set, without any observation before."""
+        """Start at column `given` with a set clock and no earlier observations."""
         self.reset()
         self.given, self.clock = given, clock
         self.ring.first = self.ring.stop = max(given - max(self.engine.look_back, levels.WINDOW), 0)

@@ -1,4 +1,4 @@
-"""The one data structure."""
+"""The flight dataset, and its file formats."""
 
 from pc2dae.flight.conform import conform
 from pc2dae.flight.store import read_flight, write_flight

@@ -1,4 +1,4 @@
-"""The cells of a regular grid: which one a row lies in, their means, and how large a flight may be."""
+"""The cells of a regular grid: the cell of each row, cell means, and the size limit of a flight."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from pc2dae.flight.stream import Stream
 from pc2dae.sentinels import describe, find_sentinels
 
 MAX_NUMBERS = 60_000_000  # cells × variables of a flight
-SLACK_S = 15.0  # wrong clocks let a record stick out by so much beyond the one on GPS time
-EARLY = 0.05  # a sample so little (in cells) before its cell belongs to it
+SLACK_S = 15.0  # a record may extend this far beyond the one on GPS time because of clock errors
+EARLY = 0.05  # [cells] a sample this close before its cell belongs to it
 LONGEST_GAP_S = 12 * 3600.0  # a live stream ends a flight after an hour; a file may pause for longer
-_LEAST_CELLS = 3600  # a slow record may pause longer: so few empty cells do no harm
+_LEAST_CELLS = 3600  # a slow record may pause longer: this many empty cells are acceptable
 
 
 def longest_gap_s(rate_hz: float) -> float:
@@ -24,7 +24,7 @@ def longest_gap_s(rate_hz: float) -> float:
 
 
 def grid_of(streams: Sequence[Stream], rate_hz: float) -> tuple[np.datetime64, int, list[Index]]:
-    """First cell, number of cells and each row's cell: all records, less what sticks out beyond one on GPS time."""
+    """First cell, number of cells and each row's cell: of all records, trimmed slightly to the one on GPS time."""
     step = round(1e9 / rate_hz)
     whole = min(step, 1_000_000_000)  # slow grids begin with their first sample, not with a round minute
     begin = min(int(s.time.min().astype("datetime64[ns]").astype(np.int64)) for s in streams)
@@ -42,7 +42,7 @@ def grid_of(streams: Sequence[Stream], rate_hz: float) -> tuple[np.datetime64, i
 
 
 def cells_of(time: NDArray[np.datetime64], start: np.datetime64, rate_hz: float) -> Index:
-    """The cell of each row: the one it lies in; rows that tick at the grid's rate go with their tick, jitter or not."""
+    """The cell of each row; rows sampled at the grid's rate are first rounded to regular ticks against jitter."""
     since = (time - start).astype(np.int64) * (rate_hz / 1e9)
     steps = np.diff(since)
     if len(since) > 2 and abs(float(np.median(steps)) - 1.0) < 0.2:
@@ -55,7 +55,7 @@ def cells_of(time: NDArray[np.datetime64], start: np.datetime64, rate_hz: float)
 
 
 def cell_means(cells: Index, values: Array, is_stale: Mask, count: int) -> tuple[Array, Mask]:
-    """Mean of each cell's fresh rows (of its stale ones where it has no others), and which cells have a fresh row."""
+    """Mean of each cell's fresh rows (of stale ones if there are no others), and which cells have a fresh row."""
     finite = np.isfinite(values) & (cells >= 0)
     fresh = finite & ~is_stale
     number = np.bincount(cells[fresh], minlength=count)

@@ -1,7 +1,7 @@
-"""Flights that other people's tools wrote or changed, brought to the units and onto the grid of their suite.
+"""Converts flights written or modified by other tools to the units and grid of their suite.
 
-Rows at a steady pace slower than the suite's keep their values, and the suite takes their rate. Anything else that is
-off the grid is put on it: rows within a cell are averaged, cells without a row are missing.
+If rows have a regular rate below the suite's, they are kept and the suite's rate is lowered. Otherwise, rows off the
+grid are regridded: rows within a cell are averaged, cells without a row are missing.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from pc2dae.flight.stream import Stream
 from pc2dae.sentinels import describe
 from pc2dae.suite import Suite, conversion
 
-_STEADY = 0.1  # steps differ by no more than this from the usual one, …
-_STEADY_SHARE = 0.9  # … so many of them
+_STEADY = 0.1  # largest relative deviation of a step from the median, …
+_STEADY_SHARE = 0.9  # … for this share of the steps
 
 
 def conform(flight: xr.Dataset, *, in_order: bool = True) -> xr.Dataset:
-    """The flight in the units and on the grid of its suite, its history saying what was changed; or an error.
+    """The flight in the units and on the grid of its suite, with all changes in its history; or an error.
 
     Without `in_order`, rows may come in any order and share stamps.
     """
@@ -51,7 +51,7 @@ def conform(flight: xr.Dataset, *, in_order: bool = True) -> xr.Dataset:
 
 
 def _check_attributes(flight: xr.Dataset) -> None:
-    """Refuse attributes that a stage could not use."""
+    """Refuse invalid attributes."""
     for key in ("history", "calibration"):
         if not isinstance(flight.attrs.get(key, ""), str):
             raise FlightError(f"the flight's attribute '{key}' is not text", hint="is the file complete?")
@@ -66,7 +66,7 @@ def _check_attributes(flight: xr.Dataset) -> None:
 
 
 def _with_whole_flags(flight: xr.Dataset, suite: Suite) -> xr.Dataset:
-    """The flight with flags as integers where other tools have made whole floats of them, NaN for missing."""
+    """The flight with flags as integers, where other tools have stored them as floats with NaN for missing."""
     whole: dict[str, xr.Variable] = {}
     for name in suite.names:
         qc = flight.variables.get(f"qc_{name}")
@@ -83,7 +83,7 @@ def _with_whole_flags(flight: xr.Dataset, suite: Suite) -> xr.Dataset:
 
 
 def _in_units(flight: xr.Dataset, suite: Suite) -> xr.Dataset:
-    """The flight with every variable converted whose attribute `units` says that it is not in the suite's unit."""
+    """The flight with variables converted to the suite's units according to their attribute `units`."""
     converted, lines = {}, []
     for name, wanted in units_of(suite).items():
         given = str(flight[name].attrs.get("units", "")) if name in flight else ""
@@ -109,7 +109,7 @@ def _in_units(flight: xr.Dataset, suite: Suite) -> xr.Dataset:
 
 
 def _on_grid(flight: xr.Dataset, suite: Suite) -> xr.Dataset:
-    """The flight on the grid of its suite, or at its own rate where that is steady and slower."""
+    """The flight on the grid of its suite, or at its own rate if that is regular and lower."""
     flight = without_lost_rows(flight, suite.rate_hz)
     time = flight["time"].values.astype("datetime64[ns]")
     if is_regular(time, suite.rate_hz):
@@ -128,7 +128,7 @@ def _on_grid(flight: xr.Dataset, suite: Suite) -> xr.Dataset:
 
 
 def _steady_step_s(ordered: NDArray[np.datetime64]) -> float | None:
-    """The usual time between rows [s], None where there is none; to the second where it is as good as that."""
+    """The median time between rows [s], rounded to whole seconds if close; None if irregular."""
     steps = np.diff(ordered).astype(np.int64) / 1e9
     usual = float(np.median(steps))
     if usual <= 0 or np.mean(np.abs(steps / usual - 1) <= _STEADY) < _STEADY_SHARE:
@@ -138,7 +138,7 @@ def _steady_step_s(ordered: NDArray[np.datetime64]) -> float | None:
 
 
 def _check_gaps(ordered: NDArray[np.datetime64], rate_hz: float) -> None:
-    """Refuse what cannot be one flight: rows that are days apart."""
+    """Refuse a dataset with rows that are days apart, which cannot be one flight."""
     gaps = np.diff(ordered).astype(np.int64) / 1e9
     if gaps.max() > longest_gap_s(rate_hz):
         at = int(np.argmax(gaps))
@@ -187,7 +187,7 @@ def _regridded(flight: xr.Dataset, suite: Suite) -> xr.Dataset:
 
 
 def _without_sentinels(flight: xr.Dataset, suite: Suite) -> tuple[xr.Dataset, list[str]]:
-    """The flight with NaN for sentinels, before a mean can hide them, and a line for each kind."""
+    """The flight with sentinels replaced by NaN before averaging, and a line for each kind."""
     cleared, lines = {}, []
     for channel in suite.channels:
         variable = flight[channel.name].variable
@@ -200,7 +200,7 @@ def _without_sentinels(flight: xr.Dataset, suite: Suite) -> tuple[xr.Dataset, li
 
 
 def _rejected(flight: xr.Dataset, suite: Suite) -> dict[str, Mask]:
-    """By variable, the rows with a flag that says they were not measured: they count where their cell has no others."""
+    """By variable, the rows flagged as not measured, which are used only if their cell has no others."""
     found: dict[str, Mask] = {}
     for name in suite.names:
         measured = f"{name}_raw" if f"{name}_raw" in flight else name
@@ -209,7 +209,7 @@ def _rejected(flight: xr.Dataset, suite: Suite) -> dict[str, Mask]:
 
 
 def _in_cells(name: str, variable: xr.Variable, cells: Index, count: int, rejected: Mask | None) -> xr.Variable:
-    """A variable over time on a grid of `count` cells: flags joined, counts summed, everything else averaged."""
+    """A variable over time on a grid of `count` cells: flags combined by OR, counts summed, all others averaged."""
     values = np.moveaxis(variable.values, variable.dims.index("time"), 0)
     dims = ("time", *(dim for dim in variable.dims if dim != "time"))
     if name.startswith("qc_") and values.ndim == 1 and values.dtype.kind in "iu":
@@ -231,7 +231,7 @@ def _in_cells(name: str, variable: xr.Variable, cells: Index, count: int, reject
 
 
 def _means_within(cells: Index, values: Array, aside: Mask, count: int) -> Array:
-    """Means of cells that lie between their rows: of equal ones it is the same number, to the last digit."""
+    """Cell means, clipped to the range of their rows: the mean of equal values is exactly that value."""
     low, high = np.full(count, np.nan), np.full(count, np.nan)
     np.fmin.at(low, cells, values)
     np.fmax.at(high, cells, values)
@@ -239,7 +239,7 @@ def _means_within(cells: Index, values: Array, aside: Mask, count: int) -> Array
 
 
 def without_lost_rows(flight: xr.Dataset, rate_hz: float) -> xr.Dataset:
-    """The flight without the rows of its original file, if they are no longer those of its cells."""
+    """The flight without the rows of its original file, if these no longer match its cells."""
     if "row_index" not in flight or _has_its_rows(flight, rate_hz):
         return flight
     lost = [name for name in ("row_index", "row_time", "row_stamp") if name in flight]
@@ -247,7 +247,7 @@ def without_lost_rows(flight: xr.Dataset, rate_hz: float) -> xr.Dataset:
 
 
 def _has_its_rows(flight: xr.Dataset, rate_hz: float) -> bool:
-    """Whether rows lie at their cells, but for a few of a lost clock, and the last at the last, where a grid ends."""
+    """Whether rows match their cells, except a few with a lost clock, and the last row is in the last cell."""
     index, stamps, time = flight["row_index"], flight.get("row_time"), flight["time"].values
     if index.ndim != 1 or "time" in index.dims or index.dtype.kind not in "iu" or index.size == 0:
         return False

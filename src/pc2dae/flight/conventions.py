@@ -1,4 +1,4 @@
-"""CF-1.11 and ACDD-1.3: what the conventions require of a file beyond what a flight holds, added and removed."""
+"""CF-1.11 and ACDD-1.3: adds the metadata that the conventions require on writing, and removes it on reading."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pc2dae.errors import FlightError
 from pc2dae.flight.schema import suite_of, timestamp
 
-ADDED = "pc2dae_added"  # what `with_conventions` added, so that exactly that is removed on reading
+ADDED = "pc2dae_added"  # lists what `with_conventions` added, to be removed on reading
 _POSITION = ("latitude", "longitude", "altitude")
 _EPOCH = np.datetime64("1970-01-01T00:00:00", "ns")
 _UNITS_OF_TIME = {"seconds": 1_000_000_000, "milliseconds": 1_000_000, "microseconds": 1_000, "nanoseconds": 1}
@@ -31,7 +31,7 @@ _WITH_TRACK = {
     "geospatial_vertical_units": "m",
     "geospatial_vertical_positive": "up",
 }
-# Defaults of what only the owner of the data knows; an attribute of the flight wins.
+# Defaults for metadata that only the data owner knows; attributes of the flight take precedence.
 _UNLESS_SAID = {
     "summary": "Trace gases and aerosol along the track of an uncrewed aircraft, with quality flags for each channel.",
     "keywords": "air quality, black carbon, trace gases, low-cost sensors, uncrewed aircraft, smoke",
@@ -94,7 +94,7 @@ def with_conventions(flight: xr.Dataset) -> xr.Dataset:
 
 
 def without_conventions(dataset: xr.Dataset) -> xr.Dataset:
-    """The flight without what `with_conventions` added; a dataset of another origin is returned as it is."""
+    """The flight without what `with_conventions` added; other datasets are returned unchanged."""
     if ADDED not in dataset.attrs:
         return dataset
     try:
@@ -120,7 +120,7 @@ def _python_numbers(attrs: Mapping[Any, Any]) -> dict[Any, Any]:
 
 
 def _time_encoding(stamps: NDArray[np.datetime64]) -> dict[str, Any]:
-    """Whole numbers of the coarsest unit that holds every stamp exactly; no fill value, as CF wants of a coordinate."""
+    """Time encoding: integers in the coarsest unit that is exact for every stamp; no fill value, as CF requires."""
     since = (stamps.astype("datetime64[ns]") - _EPOCH).astype(np.int64)
     unit = next(name for name, ns in _UNITS_OF_TIME.items() if not np.any(since % ns))
     return {"units": f"{unit} since 1970-01-01T00:00:00Z", "calendar": "standard", "dtype": "int64", "_FillValue": None}
@@ -157,7 +157,7 @@ def _variable_attributes(flight: xr.Dataset) -> dict[str, dict[str, Any]]:
 
 
 def _wavelengths(flight: xr.Dataset) -> dict[str, tuple[str, float]]:
-    """Name and value [nm] of the scalar coordinate of each channel that sees one wavelength."""
+    """Name and value [nm] of the scalar coordinate of each single-wavelength channel."""
     found = {}
     for channel in suite_of(flight).channels:
         if channel.wavelength_nm is not None:
@@ -174,7 +174,7 @@ def _wavelengths(flight: xr.Dataset) -> dict[str, tuple[str, float]]:
 
 
 def _global_attributes(flight: xr.Dataset) -> dict[str, Any]:
-    """ACDD-1.3 of a flight: where, when, how fine, by what."""
+    """ACDD-1.3 attributes of a flight: extent, period, resolution, creator."""
     now, stamps = timestamp(), flight["time"].values.astype("datetime64[ns]")
     step = (stamps[-1] - stamps[0]) / np.timedelta64(1, "s") / max(len(stamps) - 1, 1) or 1.0
     attrs: dict[str, Any] = _ALWAYS | _UNLESS_SAID

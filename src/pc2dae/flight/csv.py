@@ -1,6 +1,6 @@
-"""Flights as plain CSV: `time`, the columns of each channel, then track and air.
+"""Flights as plain CSV: `time`, the columns of each channel, then position and environment.
 
-A channel's are `<name>`, `<name>_uncertainty`, `qc_<name>`, `<name>_raw` and `<name>_unbounded`, those that there are.
+A channel's are `<name>`, `<name>_uncertainty`, `qc_<name>`, `<name>_raw` and `<name>_unbounded`, where present.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from pc2dae.flight.conform import conform, without_lost_rows
 from pc2dae.flight.schema import BESIDE, add_history, new_flight, suite_of
 from pc2dae.suite import ENVIRONMENT, MOTION, Suite, load_suite, presets
 
-_FORMULA = re.compile(r"'*[=+\-@\t\r]")  # with the apostrophes before it, so that what is guarded can be restored
-_LONGEST_HEAD = 100_000  # characters: less than the longest cell that csv takes
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")  # including leading apostrophes, so that guarding is reversible
+_LONGEST_HEAD = 100_000  # characters: below the field size limit of the csv module
 _NUMBER = re.compile(r"-?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
 def write_csv(flight: xr.Dataset, path: Path) -> None:
-    """Write a flight's rows: those of the file it came from, with their stamps, where it carries them; else its grid.
+    """Write a flight: the rows of its original file with their stamps, if the flight has them; else its grid.
 
     Numbers are the shortest that read back exactly; a missing value is an empty cell.
     """
@@ -45,9 +45,9 @@ def write_csv(flight: xr.Dataset, path: Path) -> None:
 
 
 def read_csv(path: Path, suite: Suite | None = None) -> xr.Dataset:
-    """The flight of a CSV that `write_csv` wrote; without a suite, the preset whose channels stand in its head.
+    """The flight of a CSV that `write_csv` wrote; without a suite, the preset whose channels are in its header.
 
-    A file of rows that are not a grid is put on one and carries its rows, as `align` does it.
+    If the rows are not a regular grid, they are regridded and kept as rows, as in `align`.
     """
     table, is_cut = _cells(path)
     columns = [str(column) for column in table.columns]
@@ -91,7 +91,7 @@ def _flagged(header: list[str]) -> list[str]:
 
 
 def _cells(path: Path) -> tuple[pd.DataFrame, bool]:
-    """The cells of a table as text, without the last line if that is cut; and whether it was."""
+    """The cells of a table as text, without an incomplete last line; and whether there was one."""
     data = path.read_bytes()
     is_cut = not data.endswith((b"\n", b"\r"))
     whole = data[: max(data.rfind(b"\n"), data.rfind(b"\r")) + 1] if is_cut else data
@@ -110,7 +110,7 @@ def _cells(path: Path) -> tuple[pd.DataFrame, bool]:
 
 
 def guarded(table: pd.DataFrame) -> pd.DataFrame:
-    """The table with an apostrophe before every text that a spreadsheet would read as a formula."""
+    """The table with an apostrophe before text that a spreadsheet would interpret as a formula."""
     texts = {name: column.map(_guarded) for name, column in table.items() if not is_numeric_dtype(column)}
     return table.assign(**{str(name): column for name, column in texts.items()}).rename(columns=_guarded)
 
@@ -138,7 +138,7 @@ def _parsed(stamps: NDArray[np.object_], where: str) -> NDArray[np.datetime64]:
 
 
 def _numbers(column: pd.Series[str], where: str) -> Array:
-    """A column's numbers, NaN where a cell is empty."""
+    """A column's numbers, NaN for empty cells."""
     found = pd.to_numeric(column.mask(column == ""), errors="coerce").to_numpy(np.float64)
     odd = np.isnan(found) & ~column.str.lower().isin(["", "nan"]).to_numpy()
     if odd.any():
@@ -172,7 +172,7 @@ def _fitting(columns: list[str], where: str) -> Suite:
 
 
 def _stamps(flight: xr.Dataset) -> NDArray[np.str_]:
-    """Stamps as text: as the original file had them where that was kept, else ISO 8601 in UTC, as fine as needed."""
+    """Stamps as text: as in the original file if kept, else ISO 8601 in UTC with the necessary precision."""
     if {"row_index", "row_stamp"} <= {*flight.variables}:
         return np.asarray(flight["row_stamp"].values, dtype=str)
     time = flight["row_time" if "row_index" in flight else "time"].values.astype("datetime64[ns]")

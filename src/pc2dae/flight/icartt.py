@@ -1,4 +1,4 @@
-"""ICARTT file format index 1001 (version 2): the exchange format of airborne science, both ways."""
+"""ICARTT file format index 1001 (version 2): reader and writer for the exchange format of airborne science."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from pc2dae.suite import ENVIRONMENT, MOTION, Channel, Family, Suite, canonical_
 from pc2dae.suite.model import reserved_for
 
 _LONGEST_S = 1e7  # seconds after midnight of the first day: four months, more than any flight
-FAMILY = "measured"  # of all channels of a file without a suite
+FAMILY = "measured"  # family of all channels of a file without a suite
 _OURS = "pc2dae_attributes"  # the comment line that carries a flight's own attributes
 _MISSING = -9999.0
-# What archives call the position and air of a flight, in capitals.
+# Names of position and environment variables in archives, in capitals.
 _KNOWN = {
     "LATITUDE": "latitude",
     "LONGITUDE": "longitude",
@@ -41,7 +41,7 @@ _CONCENTRATIONS = {"ppm", "ppb", "ppt", "umol mol-1", "nmol mol-1", "ng m-3", "u
 
 @dataclass(frozen=True)
 class IcarttTable:
-    """What an ICARTT file holds: stamps in UTC and columns in physical units, NaN where missing or beyond detection."""
+    """Contents of an ICARTT file: UTC stamps and columns in physical units, NaN where missing or beyond detection."""
 
     time: NDArray[np.datetime64]
     columns: dict[str, Array]
@@ -53,7 +53,7 @@ class IcarttTable:
     repairs: tuple[str, ...] = ()
 
     def renamed(self, names: Mapping[str, str] | None = None) -> IcarttTable:
-        """The table with the flight's names for position and air, or with the `names` given; longitudes from −180."""
+        """The table with the flight's names for position and environment, or with `names`; longitudes from −180."""
         new = {column: _KNOWN.get(column.upper(), column) for column in self.columns} if names is None else names
         columns = {new.get(column, column): values for column, values in self.columns.items()}
         if names is None and "longitude" in columns:
@@ -68,7 +68,7 @@ class IcarttTable:
 
 
 def parse_icartt(text: str, name: str) -> IcarttTable:
-    """The table of an FFI-1001 file's text: scale factors applied, missing values and detection flags taken out."""
+    """The table of an FFI-1001 file's text: scale factors applied, missing values and detection flags as NaN."""
     lines = text.splitlines()
     try:
         head, kind = (int(word) for word in lines[0].split(",")[:2])
@@ -89,7 +89,7 @@ def parse_icartt(text: str, name: str) -> IcarttTable:
             raise ValueError("two variables have the same name")
         special = 12 + count
         comments = tuple(lines[special + 1 + int(lines[special]) + 1 : head - 1])
-        is_cut = not text.endswith("\n")  # then a number may be cut too, and a missing value become one
+        is_cut = not text.endswith("\n")  # the last number may be truncated, and a missing value look valid
         data = _rows(lines[head : len(lines) - is_cut], head, count)
     except (ValueError, IndexError, OverflowError, pd.errors.ParserError) as error:
         raise FlightError(
@@ -132,7 +132,7 @@ def _rows(rows: list[str], head: int, count: int) -> Array:
 
 
 def read_icartt(path: Path, suite: Suite | None = None) -> xr.Dataset:
-    """The flight of an ICARTT file: ours as it was, any other by `suite` or with all concentrations as channels."""
+    """The flight of an ICARTT file: written by pc2dae, or any other with `suite` or all concentrations as channels."""
     table = parse_icartt(path.read_text(encoding="utf-8", errors="replace"), path.name)
     ours = next((line.split(":", 1)[1] for line in table.comments if line.strip().startswith(_OURS)), None)
     attrs = _attributes(ours, path.name) if ours is not None else {}
@@ -157,7 +157,7 @@ def read_icartt(path: Path, suite: Suite | None = None) -> xr.Dataset:
 
 
 def _attributes(text: str, where: str) -> dict[str, Any]:
-    """The attributes that `write_icartt` put among the comments."""
+    """The attributes that `write_icartt` stored in the comments."""
     try:
         attrs = json.loads(text)
     except ValueError:
@@ -183,7 +183,7 @@ def _suite_of(table: IcarttTable, name: str) -> Suite:
 
 
 def concentrations(columns: Mapping[str, Array], units: Mapping[str, str]) -> list[Channel]:
-    """A channel for every column that is a concentration and holds a value, named after its column."""
+    """A channel for every concentration column with data, named after the column."""
     channels = []
     for column, values in columns.items():
         try:
@@ -205,7 +205,7 @@ def write_icartt(flight: xr.Dataset, path: Path) -> None:
     ]
     largest = max((float(np.nanmax(np.abs(flight[n].values), initial=0)) for n in names), default=0.0)
     missing = _MISSING
-    while abs(missing) / 9 * 7 <= largest:  # the flags −7777 and −8888 must lie beyond the data too
+    while abs(missing) / 9 * 7 <= largest:  # the flags −7777 and −8888 must be outside the data range too
         missing = missing * 10 - 9
     seconds = (stamps - midnight.astype("datetime64[ns]")) / np.timedelta64(1, "s")
     steps = np.unique(np.diff(stamps))
@@ -265,7 +265,7 @@ def _plain(text: object) -> str:
 
 
 def _keyword(comments: Iterable[str], key: str) -> float:
-    """The number after a keyword of the normal comments, NaN where there is none."""
+    """The number after a keyword in the normal comments, NaN if there is none."""
     for line in comments:
         if line.startswith(f"{key}:"):
             try:

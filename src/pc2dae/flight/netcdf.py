@@ -25,7 +25,7 @@ def netcdf_bytes(flight: xr.Dataset) -> bytes:
     described = with_conventions(flight)
     for name, variable in described.variables.items():
         if variable.ndim and variable.dtype.kind in "fiuM":
-            variable.encoding["fletcher32"] = True  # a damaged piece is an error then, not another number
+            variable.encoding["fletcher32"] = True  # a damaged chunk raises an error instead of giving wrong values
             if name != "time" and variable.dtype.kind != "M":
                 variable.encoding |= {"zlib": True, "complevel": 1, "shuffle": True}
     return dataset_bytes(described)
@@ -34,8 +34,8 @@ def netcdf_bytes(flight: xr.Dataset) -> bytes:
 def dataset_bytes(dataset: xr.Dataset, **options: Any) -> bytes:
     """A dataset as the bytes of a netCDF file, `options` as for `xr.Dataset.dump_to_store`.
 
-    HDF5 crashes when its disk is full, and puts the time of day into files that it makes in memory: so it writes where
-    there is room, to a file without a name that is gone with the process.
+    HDF5 crashes when the disk is full, and writes the current time into files created in memory: it therefore writes
+    to an unnamed temporary file in a folder with enough space.
     """
     most = dataset.nbytes + 16_384 * len(dataset.variables) + 1_000_000
     with tempfile.TemporaryDirectory(dir=_roomy(most)) as folder:
@@ -53,7 +53,7 @@ def _store(file: netCDF4.Dataset) -> xr.backends.NetCDF4DataStore:
 
 
 def _roomy(size: int) -> Path:
-    """A folder with room for so many bytes, in memory if there is one; what is made in it is a private folder."""
+    """A folder with enough space, in memory if possible; callers create a private temporary folder in it."""
     folders = [Path("/dev/shm"), Path(tempfile.gettempdir())]  # nosec B108
     for folder in folders:
         if folder.is_dir() and os.access(folder, os.W_OK) and shutil.disk_usage(folder).free > size:
@@ -62,14 +62,14 @@ def _roomy(size: int) -> Path:
 
 
 def read_netcdf(path: Path, *, foreign: Collection[str] | None = None) -> xr.Dataset:
-    """The dataset of a netCDF file, in memory; one that `netcdf_bytes` made is as it was before.
+    """The dataset of a netCDF file, in memory; files written by `netcdf_bytes` round-trip exactly.
 
     Of a file without a suite, only the variables named in `foreign` are loaded, where given.
     """
     if not path.exists():
         raise FlightError(f"there is no {path}", hint="check the path")
     check_heaps(path)
-    with reading(path, "netCDF"), _opened(path) as file:  # not by xarray, which leaves a damaged file open
+    with reading(path, "netCDF"), _opened(path) as file:  # not opened by xarray, which leaves a damaged file open
         shapes = {name: variable.shape for name, variable in file.variables.items()}
         unwanted = unwanted_variables(shapes, path, foreign if "suite" not in file.ncattrs() else None)
         return without_conventions(
@@ -78,6 +78,6 @@ def read_netcdf(path: Path, *, foreign: Collection[str] | None = None) -> xr.Dat
 
 
 def _opened(path: Path) -> netCDF4.Dataset:
-    """The file, from memory unless it is large: HDF5 crashes where a process opens the same file several times."""
+    """The file, read into memory unless it is large: HDF5 crashes if a process opens the same file several times."""
     is_large = path.stat().st_size > _LARGE_BYTES
     return netCDF4.Dataset(path) if is_large else netCDF4.Dataset(path.name, memory=path.read_bytes())

@@ -1,4 +1,4 @@
-"""Damaged and oversized files: an error of one line in place of a crash, an endless loop or a library's traceback."""
+"""Damaged and oversized files: a one-line error instead of a crash, an endless loop or a library's traceback."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import xarray as xr
 from pc2dae.errors import FlightError, Pc2daeError
 from pc2dae.flight.cells import MAX_NUMBERS
 
-_HEAP = b"GCOL\x01\0\0\0"  # how an HDF5 global heap begins
-_MAX_NUMBERS = 4 * MAX_NUMBERS  # a denoised flight holds more than the records it was aligned from
+_HEAP = b"GCOL\x01\0\0\0"  # signature of an HDF5 global heap
+_MAX_NUMBERS = 4 * MAX_NUMBERS  # a denoised flight is larger than the records it was aligned from
 
 
 def unwanted_variables(shapes: Mapping[str, tuple[int, ...]], path: Path, wanted: Collection[str] | None) -> list[str]:
@@ -29,10 +29,10 @@ def unwanted_variables(shapes: Mapping[str, tuple[int, ...]], path: Path, wanted
 
 @contextmanager
 def reading(path: Path, form: str) -> Iterator[None]:
-    """Whatever a library raises on a damaged file becomes one line."""
+    """Convert any exception of a library on a damaged file to a one-line error."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what xarray cannot decode is refused when it is checked
+            warnings.simplefilter("ignore")  # variables that xarray cannot decode are refused by later checks
             yield
     except Pc2daeError:
         raise
@@ -55,7 +55,7 @@ def load(opened: xr.Dataset, path: Path) -> xr.Dataset:
 
 
 def check_heaps(path: Path) -> None:
-    """Refuse a file whose HDF5 global heaps hold an object without a size: the library would read it for ever.
+    """Refuse a file whose HDF5 global heaps hold an object without a size: the library would loop forever.
 
     A heap is b"GCOL", version and reserved bytes, its size; then objects of index (2 bytes), 6 other bytes and size,
     followed by that many bytes rounded up to 8. Free space has index 0, and a size that counts its header as well.

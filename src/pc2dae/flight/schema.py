@@ -1,4 +1,4 @@
-"""The one data structure: a flight is an `xr.Dataset` over `time`, described by its suite."""
+"""The flight data structure: an `xr.Dataset` over `time`, described by its suite."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from pc2dae.suite import ENVIRONMENT, MOTION, Suite, conversion, parse_suite
 
 LEVELS = ("raw", "screened", "compensated", "denoised")
 
-BESIDE = ("_raw", "_unbounded", "_uncertainty")  # what a denoised channel has beside it
+BESIDE = ("_raw", "_unbounded", "_uncertainty")  # suffixes of the variables that accompany a denoised channel
 CONFORM = "pass the flight through `pc2dae.flight.conform`"
-_YEARS = (1970, 2200)  # of stamps that can be right
+_YEARS = (1970, 2200)  # range of plausible time stamps
 
 _COMMON: dict[str, dict[str, str]] = {
     "air_temperature": {"units": "degC", "standard_name": "air_temperature", "long_name": "air temperature"},
@@ -50,7 +50,7 @@ def new_flight(
     level: str = "raw",
     history: str = "created",
 ) -> xr.Dataset:
-    """A flight of `values` by name (channels, environment, motion); what the suite names and they lack is all missing.
+    """A flight of `values` by name (channels, environment, motion); suite variables without values are all missing.
 
     `values` may hold other variables (millivolts, a second speed): they are kept unchanged, without flags.
     """
@@ -97,7 +97,7 @@ def new_flight(
 
 
 def qc_attributes(name: str) -> dict[str, Any]:
-    """Attributes of `qc_<name>` as CF and ARM's ACT read them."""
+    """Attributes of `qc_<name>` as expected by CF and ARM's ACT."""
     return {
         "long_name": f"quality flags of {name}",
         "standard_name": "quality_flag",
@@ -119,12 +119,12 @@ def suite_of(flight: xr.Dataset) -> Suite:
 
 
 def observed(flight: xr.Dataset, name: str) -> Mask:
-    """Where a channel holds an observation: finite, and no flag says it was not measured."""
+    """Mask of observations of a channel: finite, and not flagged as not measured."""
     return np.asarray(np.isfinite(flight[name].values) & ((flight[f"qc_{name}"].values & NOT_MEASURED) == 0))
 
 
 def channel_arrays(flight: xr.Dataset, suite: Suite) -> tuple[Array, Mask]:
-    """Values and where they were observed, (channel, time), of a suite's channels."""
+    """Values and observation mask, (channel, time), of a suite's channels."""
     values = np.stack([flight[name].values for name in suite.names]).astype(np.float64)
     return values, np.stack([observed(flight, name) for name in suite.names])
 
@@ -137,7 +137,7 @@ def has_estimate(flight: xr.Dataset, name: str) -> bool:
 def add_history(flight: xr.Dataset, line: str, *, level: str | None = None) -> xr.Dataset:
     """A copy of `flight` with one more line of history."""
     attrs = dict(flight.attrs)
-    plain = " ".join(line.encode("utf-8", "replace").decode().split())  # a file may have any name
+    plain = " ".join(line.encode("utf-8", "replace").decode().split())  # file names may contain any character
     attrs["history"] = "\n".join(filter(None, [attrs.get("history", ""), f"{timestamp()} pc2dae: {plain}"]))
     if level is not None:
         attrs["level"] = level
@@ -152,7 +152,7 @@ def timestamp() -> str:
 
 
 def check_flight(flight: xr.Dataset, *, level: str | None = None) -> Suite:
-    """The flight's suite, or an error that says what about the flight is wrong."""
+    """The flight's suite; raises an error if the flight is invalid."""
     suite = suite_of(flight)
     check_time(flight)
     check_variables(flight, suite)
@@ -244,13 +244,13 @@ def check_variable(variable: xr.DataArray, expected: str = "numbers", kinds: str
 
 
 def units_of(suite: Suite) -> dict[str, str]:
-    """The units of what a flight of this suite may have: channels and what is beside them, environment, motion."""
+    """Units of all variables that a flight of this suite may have: channels, accompanying ones, environment, motion."""
     beside = {f"{channel.name}{suffix}": channel.units for channel in suite.channels for suffix in BESIDE}
     return beside | {channel.name: channel.units for channel in suite.channels} | COMMON_UNITS
 
 
 def level_of(flight: xr.Dataset) -> str:
-    """The last stage a flight went through, one of LEVELS."""
+    """The processing level of a flight, one of LEVELS."""
     level = flight.attrs.get("level", "raw")
     if not isinstance(level, str) or level not in LEVELS:
         raise FlightError(f"the flight is at an unknown level '{level}'", hint=nearest(str(level), LEVELS))
@@ -258,7 +258,7 @@ def level_of(flight: xr.Dataset) -> str:
 
 
 def is_regular(time: NDArray[np.datetime64], rate_hz: float) -> bool:
-    """Whether the k-th stamp lies within half a step of k steps after the first, as it does on a grid of `rate_hz`."""
+    """Whether the k-th stamp lies within half a step of k steps after the first, as on a grid of `rate_hz`."""
     step = round(1e9 / rate_hz)
     since = time.astype("datetime64[ns]").astype(np.int64) - np.arange(len(time)) * step
     return bool(np.all(np.abs(since - np.int64(np.median(since - since[0])) - since[0]) <= step / 2))

@@ -1,4 +1,4 @@
-"""Flights as files, by suffix: .nc (CF netCDF), .csv, .ict (ICARTT), .zarr; written completely or not at all."""
+"""Flights as files, by suffix: .nc (CF netCDF), .csv, .ict (ICARTT), .zarr; written atomically."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def write_flight(flight: xr.Dataset, path: str | os.PathLike[str]) -> None:
 
 
 def check_target(path: str | os.PathLike[str]) -> None:
-    """Raise before the work what would fail after it: unknown format, no writable folder."""
+    """Check a target before a long computation: known format, writable folder."""
     target = Path(path)
     if _suffix(target) == ".zarr":
         require_zarr()
@@ -95,13 +95,13 @@ def _described(dataset: xr.Dataset, source: Path, suite: Suite | None) -> xr.Dat
 
 
 def _columns(suite: Suite) -> dict[str, str]:
-    """The names that a file of another origin has for the channels, air and motion of a suite."""
+    """Names in a foreign file of the channels, environment and motion variables of a suite."""
     columns = {c.name: c.column or c.name for c in suite.channels} | {n: n for n in (*ENVIRONMENT, *MOTION)}
     return columns | {str(key): column for key, column in (suite.environment | suite.motion).items()}
 
 
 def _plausible(flight: xr.Dataset, unstated: Iterable[str], source: Path) -> xr.Dataset:
-    """The flight with variables without units checked by their range: air is converted, a channel is an error."""
+    """The flight with unitless variables checked by their range: environment is converted, channels are refused."""
     suite = suite_of(flight)
     for name in unstated:
         if name in suite.names:

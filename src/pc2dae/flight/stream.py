@@ -1,4 +1,4 @@
-"""What a reader gives: one instrument's records as they were stamped, before any grid or correction."""
+"""The output of a reader: one instrument's records as stamped, before gridding or correction."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from pc2dae.arrays import Array
 class Stream:
     """The records of one instrument.
 
-    `instrument` is the kind ("ma200", "afe", "scd30", "li830", "pms5003", "bme280", "ardupilot", …) and `unit` tells
-    apart several of a kind ("a", "b", "1", "2"; empty where there is one): together `key`, as in a suite's `sources`.
-    `columns` hold numbers under this project's names (foreign ones stop at the reader); text and status are in `notes`.
+    `instrument` is the kind ("ma200", "afe", "scd30", "li830", "pms5003", "bme280", "ardupilot", …) and `unit`
+    distinguishes several of a kind ("a", "b", "1", "2"; empty for a single one): together `key`, as in `sources`.
+    `columns` hold numbers under this project's names (readers map those of the file); text and status are in `notes`.
     """
 
     instrument: str
@@ -25,7 +25,7 @@ class Stream:
     time: NDArray[np.datetime64]  # datetime64[ns], UTC, one per row, as stamped: may repeat, skip or go back
     columns: dict[str, Array]  # each as long as `time`; NaN where the file has no number
     units: dict[str, str]  # of every column
-    clock: str = "rtc"  # "gps" where stamps come from GPS, "rtc" where from a clock of the instrument's own
+    clock: str = "rtc"  # "gps" if stamps come from GPS, "rtc" if from the instrument's own clock
     rows_read: int = 0  # data rows in the file, kept or not
     repairs: tuple[str, ...] = ()  # what was repaired or left out, one line each, with counts
     calibration: dict[str, Any] | None = None  # factory sheet (electrochemical boards)

@@ -1,6 +1,6 @@
-"""Units and positions that cannot be right, seen by their range: put right and listed where one reading is left.
+"""Checks of units and positions by their range; unambiguous errors are corrected and reported.
 
-What fits two units, and a concentration a thousand times too large or small, is refused.
+Values that fit two units, and concentrations a thousand times too large or small, are refused.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from pc2dae.errors import LogError
 from pc2dae.noise import noise_level
 from pc2dae.suite import Channel
 
-# Per unit of a channel: the units that values may be in by mistake, and their size in it.
+# For each channel unit: units in which values may be given by mistake, and their conversion factor.
 _OTHERS = {
     "ppm": (("ppb", 1e-3), ("%", 1e4)),
     "ppb": (("ppt", 1e-3), ("ppm", 1e3)),
     "ng m-3": (("pg m-3", 1e-3), ("ug m-3", 1e3)),
     "ug m-3": (("ng m-3", 1e-3), ("mg m-3", 1e3)),
 }
-_CO2_PPM = (200.0, 100_000.0)  # where the median of any air lies
+_CO2_PPM = (200.0, 100_000.0)  # range of the median in any air
 _CH4_PPM = (1.6, 2.4)  # the cleanest air of any record: 1.75 to 2.0 ppm worldwide
 _CO_PPM = (0.02, 5.0)  # the median of any record outdoors, in a fire's smoke too
-_QUIETEST_CO_PPB = 0.1  # no sensor of CO has less noise
-_NOISE_OFF = 150.0  # a sensor's noise is within this factor of what its suite says; a wrong unit is 1000 off
-_OF_RANGE = 1e-5  # a record below this share of its valid range is not in this unit
+_QUIETEST_CO_PPB = 0.1  # no CO sensor has less noise
+_NOISE_OFF = 150.0  # a sensor's noise is within this factor of what its suite says; a wrong unit is off by 1000
+_OF_RANGE = 1e-5  # a record below this fraction of its valid range is not in this unit
 _HOTTEST_C = 60.0  # as the median of a record; from 60 degF (16 degC) on a thermometer in degF is above it
 _KPA_OR_INHG = (20.0, 33.0)  # kPa above 9 km, inHg below 3.5 km
 _UNIT_HINT = "write the unit into the column's name, as in 'P [inHg]' or 'T [degF]', and into the suite"
@@ -72,7 +72,7 @@ def check_units(channel: Channel, values: Array, *, source: str) -> None:
 
 
 def _by_range(channel: Channel, values: Array) -> str | None:
-    """The unit in which nearly all values would be valid, where nearly none is in the channel's own."""
+    """The unit in which nearly all values would be valid, if almost none is valid in the channel's own."""
     low, high = channel.valid_min, channel.valid_max
     if "co2" in channel.name.lower() and channel.units in ("ppm", "ppb"):
         factor = 1.0 if channel.units == "ppm" else 1000.0
@@ -102,14 +102,14 @@ def _by_background(channel: Channel, values: Array) -> str | None:
 
 
 def _by_noise(channel: Channel, values: Array) -> str | None:
-    """The unit that the noise fits which the suite expects, or the unit above where all values are next to nothing."""
+    """The unit in which the noise matches the suite's, or the next larger unit if all values are negligible."""
     finite = values[np.isfinite(values)]
     sigma, largest = _noise(values), float(np.percentile(np.abs(finite), 99))
     if not sigma > 0.0:  # constant, or too short
         return None
     limit = np.inf if channel.valid_max is None else channel.valid_max
     smaller, larger = _OTHERS[channel.units]
-    is_sampled = len(finite) > 0.5 * np.ptp(np.flatnonzero(np.isfinite(values)))  # at the rate that the noise is for
+    is_sampled = len(finite) > 0.5 * np.ptp(np.flatnonzero(np.isfinite(values)))  # at the rate the noise is given for
     if channel.noise_sigma is not None and is_sampled:
         for unit, factor in (smaller, larger):
             is_off = (
@@ -129,7 +129,7 @@ def _noise(values: Array) -> float:
 
 
 def checked_position(latitude: Array, longitude: Array, *, source: str) -> tuple[Array, Array, list[str]]:
-    """Latitude and longitude without what no receiver measured, row by row, and a line for each kind."""
+    """Latitude and longitude without invalid positions, and a line for each kind."""
     lines: list[str] = []
     latitude, longitude = latitude.copy(), longitude.copy()
     seen = np.isfinite(latitude) & np.isfinite(longitude)
@@ -163,7 +163,7 @@ def checked_position(latitude: Array, longitude: Array, *, source: str) -> tuple
 
 
 def _flipped(degrees: Array) -> tuple[np.ndarray, str]:
-    """Which of one coordinate's values have lost their sign: they mirror the others, and none lies between."""
+    """Which values of a coordinate have lost their sign: they mirror the others, with none in between."""
     finite = degrees[np.isfinite(degrees)]
     middle = float(np.median(finite)) if len(finite) else 0.0
     flipped = np.isfinite(degrees) & (np.abs(degrees + middle) < 0.25 * abs(middle)) & (degrees * middle < 0)

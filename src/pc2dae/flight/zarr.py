@@ -21,10 +21,10 @@ _KEYS = {"name": "default", "separator": "."}
 def write_zarr(
     flight: xr.Dataset, target: Path, *, zarr_format: Literal[2, 3] = 2, scratch: Path | None = None
 ) -> None:
-    """Write a flight as a Zarr group: made beside `target` or in `scratch`, synced, then moved there in one step.
+    """Write a flight as a Zarr group atomically: written beside `target` or in `scratch`, synced, then renamed.
 
-    Format 2 by default: text of any length is part of its specification, but not of that of format 3, in which the
-    flight's own name is an attribute only (`id`) and every variable is one file.
+    Format 2 by default, since variable-length text is not part of the format 3 specification. In format 3 the flight's
+    name is only an attribute (`id`), and every variable is one file.
     """
     require_zarr()
     from zarr.storage import MemoryStore
@@ -32,10 +32,10 @@ def write_zarr(
     described = with_conventions(flight)
     if zarr_format == 3:
         described = _in_one_piece(described.drop_vars("trajectory"))
-    pieces: dict[str, Any] = {}  # made in memory, because Zarr's own threads write on after one has failed
+    pieces: dict[str, Any] = {}  # built in memory, because Zarr's threads continue to write after one has failed
     with replacing_folder(target, scratch=scratch) as folder, warnings.catch_warnings():
-        # Zarr warns that all metadata in one file is not in the specification yet; readers that do not know it
-        # pass over it, and those that do open a flight with one read instead of two hundred.
+        # Zarr warns that consolidated metadata is not in the specification yet; readers without support ignore
+        # it, and those with support open a flight with one read instead of two hundred.
         warnings.filterwarnings("ignore", message="Consolidated metadata")
         described.to_zarr(MemoryStore(pieces), mode="w", zarr_format=zarr_format, consolidated=True)
         for name, piece in pieces.items():
@@ -72,7 +72,7 @@ def open_zarr(source: Path, *, foreign: Collection[str] | None = None) -> xr.Dat
 
 
 def require_zarr() -> None:
-    """An error with the command to install it, where Zarr is not installed."""
+    """Raise an error with the installation command if Zarr is not installed."""
     try:
         import zarr  # noqa: F401
     except ImportError:

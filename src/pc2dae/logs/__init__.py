@@ -1,4 +1,4 @@
-"""Foreign files to and from streams."""
+"""Readers and writers of instrument files."""
 
 from pc2dae.logs.sniff import Ignored, LogBook, declared, read_logs
 

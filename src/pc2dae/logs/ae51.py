@@ -33,7 +33,7 @@ DECLARED = Declared(channels=(("bc", _CHANNEL),))
 
 
 def recognises(head: Head) -> bool:
-    """The maker's name and the AE51's columns."""
+    """Match the manufacturer's name and the AE51's columns."""
     return head.find("Date,Time,Ref,Sen,ATN") is not None
 
 

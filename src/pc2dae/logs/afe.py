@@ -18,8 +18,8 @@ from pc2dae.logs.stamps import NeedsChoice
 from pc2dae.logs.table import read_table
 from pc2dae.suite import Suite
 
-GASES = ("no", "no2", "o3", "so2", "co", "h2s")  # o3 is the OX cell, which also sees NO2
-V20 = 0.31  # [V] of the Pt1000 at 20 degC where a sheet does not say
+GASES = ("no", "no2", "o3", "so2", "co", "h2s")  # o3 is the OX cell, which is also sensitive to NO2
+V20 = 0.31  # [V] of the Pt1000 at 20 degC, unless the sheet states it
 
 
 def write(path: str | PathLike[str], stream: Stream) -> None:
@@ -50,23 +50,23 @@ def write(path: str | PathLike[str], stream: Stream) -> None:
 
 
 def sheet_path(path: str | PathLike[str]) -> Path:
-    """Where a log's factory sheet lies: `<stem>.calibration.json` beside it."""
+    """Path of a log's factory sheet: `<stem>.calibration.json` beside it."""
     log = Path(path)
     return (log.with_suffix("") if log.suffix == ".gz" else log).with_suffix(".calibration.json")
 
 
 COLUMNS = {f"{g}_{e}_mv": Column(f"{g}_{e}", "mV") for g in GASES for e in ("we", "ae")}
 COLUMNS["pt1000_v"] = Column("pt1000", "V")
-DECLARED = Declared()  # without a suite that names the gases there are only millivolts
+DECLARED = Declared()  # gases need a suite; without one there are only millivolts
 
 
 def recognises(head: Head) -> bool:
-    """A Pt1000 and electrodes in millivolts."""
+    """Match a Pt1000 and electrodes in millivolts."""
     return head.find("DateTime", "Pt1000_V", "_WE_mV") is not None
 
 
 def read(file: LogFile, head: Head, *, zone: str | None, suite: Suite | None) -> list[Stream]:
-    """Electrodes [mV] and temperature [degC], T = 20 + 1000 (V − V20); the clock's zone stands in the preamble."""
+    """Electrodes [mV] and temperature [degC], T = 20 + 1000 (V − V20); the clock's zone is in the preamble."""
     table = read_table(
         file,
         is_header=lambda line: "Pt1000_V" in line,
@@ -85,7 +85,7 @@ def read(file: LogFile, head: Head, *, zone: str | None, suite: Suite | None) ->
 
 
 def with_sheet(stream: Stream, sheet: dict[str, Any] | None) -> Stream:
-    """The stream with a factory sheet, and the board's temperature by it."""
+    """The stream with a factory sheet, and the board temperature computed with it."""
     v20 = float((sheet or {}).get("pt1000_v20", V20))
     columns, units = dict(stream.columns), dict(stream.units)
     if "pt1000" in columns:
@@ -95,7 +95,7 @@ def with_sheet(stream: Stream, sheet: dict[str, Any] | None) -> Stream:
 
 
 def read_sheet(path: Path) -> dict[str, Any]:
-    """A factory sheet, or an error that says what it lacks."""
+    """Read a factory sheet; raise an error that names what is missing."""
     try:
         sheet = json.loads(path.read_bytes().decode("utf-8-sig"))
     except OSError as error:
@@ -106,12 +106,12 @@ def read_sheet(path: Path) -> dict[str, Any]:
 
 
 def check_sheet(sheet: Any, where: str) -> dict[str, Any]:
-    """The sheet itself if it has the shape of one."""
+    """The sheet, if its structure is valid."""
     if not isinstance(sheet, dict) or not isinstance(sheet.get("sensors"), list):
         raise NeedsChoice(f"{where}: not a calibration sheet", hint="expected an object with a list 'sensors'")
     for number, cell in enumerate(sheet["sensors"], 1):
         if not isinstance(cell, dict) or not isinstance(cell.get("sensor_type"), str):
-            raise NeedsChoice(f"{where}: sensor {number} has no 'sensor_type'", hint='like "CO-A4"')
+            raise NeedsChoice(f"{where}: sensor {number} has no 'sensor_type'", hint='as in "CO-A4"')
         for key, value in cell.items():
             is_number = isinstance(value, int | float) and abs(value) < 1e6
             if key.endswith(("_mv", "_ppb")) and value is not None and not is_number:

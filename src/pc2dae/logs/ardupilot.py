@@ -68,7 +68,7 @@ def write(path: str | PathLike[str], stream: Stream) -> None:
     out += msg.pack(HEAD, 133, 1_000_000, b"ArduCopter V4.5.7 (2a3dc4b7)")
 
     time = stream.time.astype("datetime64[ns]")
-    boot_us = 60_000_000  # the first record comes a minute after power-on
+    boot_us = 60_000_000  # the first record is a minute after power-on
     since_us = ((time - time[0]).astype(np.int64) // 1000 + boot_us).tolist() if len(time) else []
     gps_ms = ((time - GPS_EPOCH).astype(np.int64) // 1_000_000 + LEAP_S * 1000).tolist()
     names = ("latitude", "longitude", "altitude", "ground_speed", "ekf_speed", "baro_pressure", "baro_temperature")
@@ -117,7 +117,7 @@ def write(path: str | PathLike[str], stream: Stream) -> None:
 
 SCALE = {"c": 0.01, "C": 0.01, "e": 0.01, "E": 0.01, "L": 1e-7}
 MAX_BYTES = 1 << 30  # a gigabyte of log is many hours of flight
-# record, column in it, ours, units, factor
+# record, its column, stream column, units, factor
 COLUMNS = (
     ("GPS", "Lat", "latitude", "degrees_north", 1.0),
     ("GPS", "Lng", "longitude", "degrees_east", 1.0),
@@ -140,7 +140,7 @@ class _Format:
     labels: tuple[str, ...]
 
     def dtype(self) -> np.dtype[np.void]:
-        """The record as numpy sees it, head included."""
+        """The numpy dtype of a record, including its header."""
         kinds = {"f": "<f4", "d": "<f8", "e": "<f2", "b": "i1", "B": "u1"}
         fields = []
         for label, letter in zip(self.labels, self.letters, strict=True):
@@ -152,7 +152,7 @@ class _Format:
 
 
 def recognises(head: Head) -> bool:
-    """The first record describes the records."""
+    """Match an FMT record at the start."""
     return head.raw.startswith(HEAD + bytes([FMT, FMT]))
 
 
@@ -208,7 +208,7 @@ def read(file: LogFile, head: Head, *, zone: str | None, suite: Suite | None) ->
 
 
 def _at(wanted_us: Array, us: Array, values: Array) -> Array:
-    """Another record's values at the GPS records' times: the nearest within half a second, else missing."""
+    """Values of another record type at the times of GPS records: the nearest within half a second, else missing."""
     finite = np.isfinite(values) & np.isfinite(us)
     order = np.argsort(us[finite], kind="stable")
     us, values = us[finite][order], values[finite][order]
@@ -253,13 +253,13 @@ def _records(data: bytes) -> tuple[dict[str, dict[str, Array]], int, int]:
         if "TimeUS" not in described.labels or dtype.itemsize != described.length:
             continue
         rows = np.frombuffer(b"".join(data[p : p + described.length] for p in positions), dtype=dtype)
-        with np.errstate(invalid="ignore"):  # damaged records may hold numbers that are none
+        with np.errstate(invalid="ignore"):  # damaged records may contain invalid numbers
             table = {
                 label: rows[label].astype(np.float64) * SCALE.get(letter, 1.0)
                 for label, letter in zip(described.labels, described.letters, strict=True)
                 if rows.dtype[label].kind != "S"
             }
-        if "I" in table:  # several receivers or barometers: the first
+        if "I" in table:  # several receivers or barometers: use the first
             table = {label: values[table["I"] == table["I"].min()] for label, values in table.items()}
         tables[described.name] = table
     return tables, skipped, total

@@ -40,7 +40,7 @@ DECLARED = Declared(
 
 
 def recognises(head: Head) -> bool:
-    """The column names carry the sensor's."""
+    """Match column names that contain the sensor's name."""
     return head.find("timestamp", "bme280_temperature_c") is not None
 
 

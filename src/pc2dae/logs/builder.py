@@ -1,4 +1,4 @@
-"""Lines to columns, block by block: rows that are whole are kept, all others are listed."""
+"""Converts lines to columns, block by block: complete rows are kept, all others are reported."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MAX_NUMBERS = 16_000_000  # rows × columns held at once, 128 MB: more than any 
 
 @dataclass(frozen=True)
 class Layout:
-    """What is known of a table before its first row."""
+    """The layout of a table, known before its first row."""
 
     file: LogFile
     names: list[str]
@@ -40,11 +40,11 @@ class Layout:
     comment: str | None
     keep_stamps: bool  # as text, one per row
     thin_s: float | None  # average to cells of this length while reading
-    signs: Mapping[str, str] | None  # decimal sign of each wanted column, None before one is in doubt
+    signs: Mapping[str, str] | None  # decimal sign of each wanted column; None until one is ambiguous
 
 
 class Builder:
-    """Collects a table block by block."""
+    """Builds a table block by block."""
 
     def __init__(self, layout: Layout, repairs: list[str]) -> None:
         self.layout, self.repairs = layout, repairs
@@ -63,14 +63,14 @@ class Builder:
         self.texts: dict[str, dict[str, None]] = {name: {} for name in layout.texts if name in counts}
         self.rows = self.kept = self.before_thinning = 0
         self.first_cell = np.iinfo(np.int64).max
-        self.held: tuple[Times, dict[str, Array]] | None = None  # rows of a cell that the next block may go on with
-        self.dropped: dict[str, tuple[int, int]] = {}  # why → how many, first line
+        self.held: tuple[Times, dict[str, Array]] | None = None  # rows of a cell that may continue in the next block
+        self.dropped: dict[str, tuple[int, int]] = {}  # reason → count, first line
         self.cells = Numbers()
         self.stamp_texts: list[pa.Array] | None = [] if layout.keep_stamps and layout.thin_s is None else None
-        self.recent: list[str] = []  # the last complete rows, to judge a cut one by
+        self.recent: list[str] = []  # the last complete rows, to compare an incomplete one with
 
     def add(self, piece: Lines) -> None:
-        """Take some lines in."""
+        """Add lines."""
         rows, at = self._complete_rows(piece)
         layout = self.layout
         is_doubted = piece.is_cut and bool(rows) and not self._is_whole(rows[-1])  # such a piece is one line
@@ -92,7 +92,7 @@ class Builder:
             part[layout.names[-1]][-1] = np.nan
             last = cut(rows[-1], layout.separator)[-1].strip()
             self.repairs.append(
-                f"the file ends without a line end (line {at[-1]:,}): the last cell '{last}' may be cut and is not used"
+                f"the file ends without a line end (line {at[-1]:,}): the last cell '{last}' may be truncated: not used"
             )
         more = {name: parser.parse(data[name], at) for name, parser in self.more_stamps.items()}
         good = ~np.isnat(times)
@@ -141,7 +141,7 @@ class Builder:
             )
 
     def _complete_rows(self, piece: Lines) -> tuple[list[str], NDArray[np.int64]]:
-        """The lines that have every cell, and their numbers; the others are listed."""
+        """The complete lines and their numbers; the others are reported."""
         rows, at, wanted = [], [], len(self.layout.names)
         separator, marker, comment = self.layout.separator, self.layout.header_line, self.layout.comment
         last = piece.first + len(piece.texts) - 1 if piece.is_cut else -1
@@ -163,7 +163,7 @@ class Builder:
         return rows, np.array(at, dtype=np.int64)
 
     def weigh(self, piece: Lines, evidence: Mapping[str, SignEvidence]) -> None:
-        """Let the cells of some lines show their columns' decimal signs, without taking them in."""
+        """Collect evidence for the columns' decimal signs from lines, without adding them."""
         rows, at = self._complete_rows(piece)
         if rows:
             for name, cells in self._columns(rows, evidence).items():
@@ -191,10 +191,10 @@ class Builder:
         return {name: table.column(i).combine_chunks() for name, i in index.items()}
 
     def _is_whole(self, line: str) -> bool:
-        """Whether the last cell of a line without an end is certainly not cut.
+        """Whether the last cell of an unterminated line is certainly complete.
 
-        It is quoted; or a stamp without fraction, written like all before; or a number padded to as many decimals as
-        all before, which a zero at the end of one of them shows (12.50, never 12.5), with no digit more before them.
+        It is if it is quoted; or a stamp without fraction in the format of all previous ones; or a number padded to the
+        same number of decimals as all previous ones (shown by a trailing zero: 12.50, never 12.5) with no more digits.
         """
         if line.endswith('"'):
             return True
@@ -235,7 +235,7 @@ class Builder:
         self.stamps.check()
         self.repairs += self.cells.listed() + self.stamps.listed()
         pa.default_memory_pool().release_unused()
-        # Column by column, so that no second copy of everything exists.
+        # Column by column, to avoid a second copy of all data.
         columns = {name: np.concatenate([part.pop(name) for part in self.parts]) for name in layout.wanted}
         return LogTable(
             file=layout.file,

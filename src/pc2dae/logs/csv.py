@@ -20,19 +20,19 @@ from pc2dae.logs.table import LogTable, Stamps, clean_names, cut, delimiter_of, 
 from pc2dae.sentinels import describe, find_sentinels
 from pc2dae.suite import Suite, conversion, load_suite, presets
 
-LARGE_BYTES = 200_000_000  # from here on a file is averaged to the suite's rate while it is read
+LARGE_BYTES = 200_000_000  # larger files are averaged to the suite's rate while they are read
 _MIXING = ("ppm", "ppb", "ppt")
-DECLARED = Declared()  # the suite says what is what
+DECLARED = Declared()  # channels are defined by the suite
 
 
 def columns_of(suite: Suite) -> dict[str, str]:
-    """The suite's variables and the CSV columns they are read from; derived channels need none."""
+    """The suite's variables and the CSV columns they are read from; derived channels have none."""
     channels = {c.name: c.column or c.name for c in suite.channels}
     return channels | {str(k): v for k, v in (suite.environment | suite.motion).items()}
 
 
 def header_of(head: Head) -> list[str]:
-    """The column names of the first line that has several cells, comments passed over."""
+    """The column names: the first line with several cells, after comments."""
     for number, line in enumerate(head.lines[:50]):
         if line.strip() and not line.startswith("#"):
             following = [text for text in head.lines[number + 1 : number + 6] if text.strip()]
@@ -47,7 +47,7 @@ def fits(head: Head, suite: Suite) -> bool:
 
 
 def fitting_preset(head: Head) -> Suite | None:
-    """The preset some of whose families stand whole in the header, reduced to those."""
+    """The preset with at least one complete family in the header, reduced to such families."""
     header = header_of(head)
     for name in presets():
         suite = load_suite(name)
@@ -109,7 +109,7 @@ def _found_columns(file: LogFile, header: list[str], suite: Suite, wanted: dict[
 
 
 def _in_units(table: LogTable, column: str, name: str, values: Array, units: str) -> Array:
-    """A variable in its units, converted where the column's name has another one."""
+    """A variable in its units, converted if the column's name states another one."""
     found = unit_in(column, units)
     if found is None or found == units:
         named = unit_in(name, units)
@@ -122,7 +122,7 @@ def _in_units(table: LogTable, column: str, name: str, values: Array, units: str
             f"{table.file.name}: column '{column}' is in {found}, but '{name}' in {units}",
             hint="correct the channel's units or column in the suite",
         )
-    sentinels = find_sentinels(values)  # before the conversion makes other numbers of them
+    sentinels = find_sentinels(values)  # before the conversion changes their values
     table.repairs += [f"{name}: {line}" for line in describe(values[sentinels])]
     table.repairs.append(f"column '{column}' is in {found}: converted to {units}")
     factor, offset = pair
@@ -130,7 +130,7 @@ def _in_units(table: LogTable, column: str, name: str, values: Array, units: str
 
 
 def _column_hint(column: str, units: str, header: list[str]) -> str:
-    """The nearest column; first the one that differs by its unit alone, and then that its unit may be another."""
+    """The closest column name; one that differs only by its unit comes first, with a note on the unit."""
     same = next((name for name in header if _without_unit(name) == _without_unit(column) != ""), None)
     if same is None:
         return nearest(column, header)
@@ -158,13 +158,13 @@ def _without_sentinels(table: LogTable, column: str, suite: Suite) -> Array:
 
 
 def _stamps(table: LogTable, utc: NDArray[np.datetime64]) -> NDArray[np.str_] | None:
-    """The stamps to give back: as they stood if zoned, else on their wall clock with its offset; None if plain UTC."""
+    """The stamps to write back: unchanged if zoned, else local time with its offset; None if plain UTC."""
     if table.is_zoned:
         if table.stamp_texts is None or not len(table.stamp_texts):
             return None
         texts = np.asarray(table.stamp_texts.to_numpy(zero_copy_only=False), dtype=str)
         if "-" not in texts[0]:
-            return None  # counted seconds: UTC says the same
+            return None  # stamps are counted seconds: UTC is equivalent
         return None if np.array_equal(texts, np.char.add(np.datetime_as_string(utc, unit="s"), "Z")) else texts
     minutes = ((table.time - utc) / np.timedelta64(1, "m")).astype(int)
     if not minutes.any():

@@ -1,4 +1,4 @@
-"""Numbers and stamps as the text of a log's cells."""
+"""Formatting of numbers and time stamps as cells of a log."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from pc2dae.flight.stream import Stream
 
 
 def cells(values: Array, decimals: int, *, missing: str = "") -> list[str]:
-    """Each number with `decimals` places, `missing` where there is none."""
+    """Each number with `decimals` places, `missing` for NaN."""
     return [f"{v:.{decimals}f}" if v == v else missing for v in np.asarray(values, dtype=np.float64).tolist()]
 
 
 def column(stream: Stream, name: str, *, default: float = np.nan) -> Array:
-    """A column of the stream, or `default` throughout where the stream has none of that name."""
+    """A column of the stream, or an array of `default` if the stream has no such column."""
     found = stream.columns.get(name)
     return np.full(len(stream.time), default) if found is None else np.asarray(found, dtype=np.float64)
 
@@ -39,7 +39,7 @@ def utc_offset_min(stream: Stream) -> int:
 
 
 def iso(time: NDArray[np.datetime64], unit: Literal["s", "ms"]) -> list[str]:
-    """Stamps as ISO 8601 text, cut (as a logger does) to whole seconds or milliseconds."""
+    """Stamps as ISO 8601 text, truncated (as a logger does) to whole seconds or milliseconds."""
     return [str(text) for text in np.datetime_as_string(time, unit=unit)]
 
 
@@ -50,7 +50,7 @@ def zone_text(minutes: int) -> str:
 
 def write_table(path: str | PathLike[str], header: Sequence[str], columns: Sequence[Iterable[str]], *,
                 preamble: str = "", quoted: bool = False, line_end: str = "\n") -> None:  # fmt: skip
-    """Write a comma-separated table, whole or not at all."""
+    """Write a comma-separated table atomically."""
     text = io.StringIO(newline="")
     text.write(preamble)
     writer = csv.writer(text, quoting=csv.QUOTE_ALL if quoted else csv.QUOTE_MINIMAL, lineterminator=line_end)

@@ -1,4 +1,4 @@
-"""Files as they lie on disk: plain, gzipped or inside a zip, opened as bytes and cut into lines of text."""
+"""Plain, gzipped and zipped files, opened as bytes and split into lines of text."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from typing import IO, NoReturn, cast
 from pc2dae.errors import LogError
 from pc2dae.logs.stamps import NeedsChoice
 
-BLOCK = 1 << 20  # bytes read at a time: memory is bounded however long the file
-MAX_LINE = 1 << 20  # characters: no log has such lines, and putting longer ones together takes quadratic time
-HEAD = 1 << 16  # bytes a reader may look at to recognise its file
+BLOCK = 1 << 20  # bytes read at a time, which bounds memory for files of any length
+MAX_LINE = 1 << 20  # characters: no log has longer lines, and joining their pieces takes quadratic time
+HEAD = 1 << 16  # bytes available to a reader for recognising its file
 _BROKEN = (
     EOFError,
     zlib.error,
@@ -38,22 +38,22 @@ class LogFile:
 
     path: Path
     member: str | None = None
-    salvage: bool = False  # of a damaged compressed file, use what can be unpacked
+    salvage: bool = False  # use what can be unpacked from a damaged compressed file
 
     @property
     def name(self) -> str:
-        """What people see in tables and errors."""
+        """The name shown in tables and errors."""
         return self.path.name if self.member is None else f"{self.path.name}/{self.member}"
 
     @contextmanager
     def open(self) -> Iterator[IO[bytes]]:
-        """The bytes, unpacked."""
+        """Open the uncompressed bytes."""
         with ExitStack() as stack:
             if self.member is not None:
                 archive = stack.enter_context(zipfile.ZipFile(self.path))
                 try:
                     member = archive.open(self.member)
-                except OSError as error:  # a damaged offset asks for a place that no file has
+                except OSError as error:  # a damaged offset points outside the file
                     raise zipfile.BadZipFile(str(error)) from None
                 yield stack.enter_context(member)
                 return
@@ -70,7 +70,7 @@ class LogFile:
             return _remainder(self, 0, HEAD) or self._refuse(error)
 
     def _refuse(self, error: BaseException) -> NoReturn:
-        """Raise the error for a damaged file; one with nothing to salvage does not stop a whole folder."""
+        """Raise the error for a damaged file; if nothing can be salvaged, other files of a folder are still read."""
         what = "cut short" if isinstance(error, EOFError) else "damaged (checksum or contents are wrong)"
         if self.salvage:
             raise LogError(f"{self.name}: the compressed file is {what} and nothing of it can be used")
@@ -79,9 +79,9 @@ class LogFile:
 
 
 def blocks(file: LogFile, damage: list[str]) -> Iterator[bytes]:
-    """The bytes in pieces; a damaged compressed file is an error, or with `salvage` a line in `damage` at its end.
+    """The bytes in blocks; a damaged compressed file is an error or, with `salvage`, adds a line to `damage`.
 
-    No checksum then vouches for what was unpacked: after a mere cut it is exact, after damage any byte may be wrong.
+    Salvaged data are not verified by a checksum: they are exact if the file is truncated, but may be wrong if damaged.
     """
     given = 0
     try:
@@ -103,7 +103,7 @@ def blocks(file: LogFile, damage: list[str]) -> Iterator[bytes]:
 
 
 def _remainder(file: LogFile, start: int, most: int) -> bytes:
-    """What a damaged file still gives from byte `start` on when read in small bites, at most so many bytes."""
+    """Bytes that can be read from a damaged file in small steps, from byte `start` on, up to a limit."""
     kept = bytearray()
     with suppress(*_BROKEN), file.open() as handle:
         handle.seek(start)
@@ -113,7 +113,7 @@ def _remainder(file: LogFile, start: int, most: int) -> bytes:
 
 
 def encoding_of(head: bytes) -> str:
-    """The text encoding, from the byte order mark or the place of the zero bytes, else UTF-8."""
+    """The text encoding, from the byte order mark or the position of zero bytes, else UTF-8."""
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
     if head.startswith(codecs.BOM_UTF8):
@@ -138,7 +138,7 @@ class Lines:
 
 
 def lines(file: LogFile, repairs: list[str]) -> Iterator[Lines]:
-    """The file's lines in pieces, whatever encoding and line ends; what is not UTF-8 is read as Latin-1 and listed."""
+    """The file's lines in pieces, for any encoding and line ends; invalid UTF-8 is read as Latin-1 and reported."""
     decoder: codecs.IncrementalDecoder | None = None
     number, rest = 1, ""
     damage: list[str] = []
@@ -153,8 +153,8 @@ def lines(file: LogFile, repairs: list[str]) -> Iterator[Lines]:
             decoder = codecs.getincrementaldecoder(encoding)(errors=errors)
         text = rest + decoder.decode(block)
         if "\0\0" in text:
-            text = re.sub("\0+", "\0", text)  # a card's empty tail may be longer than any line
-        held = "\r" if text.endswith("\r") else ""  # its line feed may come with the next block
+            text = re.sub("\0+", "\0", text)  # the zero-filled end of a memory card may exceed the line limit
+        held = "\r" if text.endswith("\r") else ""  # its line feed may be in the next block
         text = text.removesuffix("\r").replace("\r\n", "\n").replace("\r", "\n")
         *texts, rest = text.split("\n")
         rest += held
@@ -165,7 +165,7 @@ def lines(file: LogFile, repairs: list[str]) -> Iterator[Lines]:
         if texts:
             yield Lines(number, texts)
             number += len(texts)
-    if damage:  # the last line is cut by the damage
+    if damage:  # the last line is truncated by the damage
         repairs.append(f"{damage[0]}, {number - 1:,} whole lines")
         return
     if decoder is not None:
@@ -178,7 +178,7 @@ def _is_utf8(block: bytes) -> bool:
     try:
         block.decode("utf-8")
     except UnicodeDecodeError as error:
-        return error.start >= len(block) - 3  # a letter cut by our own reading
+        return error.start >= len(block) - 3  # a character split at the block boundary
     return True
 
 
@@ -192,18 +192,18 @@ codecs.register_error("latin-1-rescue", _rescue_latin1)
 
 
 def head_lines(file: LogFile, count: int = 200) -> list[str]:
-    """The first lines as text, for recognising; a binary file gives none."""
+    """The first lines as text, for recognition; none for a binary file."""
     head = file.head()
     encoding = encoding_of(head)
     text = head.decode(encoding, errors="latin-1-rescue" if encoding.startswith("utf-8") else "replace")
     found = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     if len(head) == HEAD:
-        found = found[:-1]  # the last one may be cut by our own reading
+        found = found[:-1]  # the last one may be cut at the block boundary
     return found[:count]
 
 
 def find_files(paths: list[Path], *, salvage: bool = False) -> list[LogFile]:
-    """All files under `paths` in the order of their names, each once, zips opened up; hidden files are left out."""
+    """All files under `paths` sorted by name, each once, including zip members; hidden files are skipped."""
     found: dict[str, Path] = {}
     for path in paths:
         if not path.exists():
@@ -242,7 +242,7 @@ def _members(path: Path, salvage: bool) -> list[LogFile]:
             names = [info.filename for info in archive.infolist() if not info.filename.endswith("/")]
             locked = [info.filename for info in archive.infolist() if info.flag_bits & 1]
     except _BROKEN:
-        raise LogError(f"{path.name}: the zip is cut or damaged", hint="copy the file again") from None
+        raise LogError(f"{path.name}: the zip is truncated or damaged", hint="copy the file again") from None
     except OSError as error:
         raise LogError(f"{path.name}: cannot be opened ({error.strerror})") from None
     if locked:

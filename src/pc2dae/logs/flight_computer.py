@@ -36,7 +36,7 @@ DECLARED = Declared(
 
 
 def recognises(head: Head) -> bool:
-    """The frame's first columns."""
+    """Match the first columns of the frame."""
     return head.find("SBI,DateTime,PartCon") is not None
 
 

@@ -51,7 +51,7 @@ DECLARED = Declared(
 
 
 def recognises(head: Head) -> bool:
-    """An Office workbook; which one is seen on opening."""
+    """Match any Office workbook; its columns are checked when it is opened."""
     return head.raw.startswith(b"PK\x03\x04") and (b"[Content_Types].xml" in head.raw or b"xl/" in head.raw)
 
 
@@ -61,12 +61,12 @@ def read(file: LogFile, head: Head, *, zone: str | None, suite: Suite | None) ->
 
     try:
         with warnings.catch_warnings(), file.open() as packed:
-            warnings.simplefilter("ignore")  # about styles, which are of no interest
+            warnings.simplefilter("ignore")  # about styles, which are not used
             book = load_workbook(io.BytesIO(packed.read(_MAX_BYTES)), read_only=True, data_only=True)
             sheet = book.worksheets[0]
             rows = [row for row, _ in zip(sheet.iter_rows(values_only=True), range(_MAX_ROWS), strict=False)]
             book.close()
-    except Exception as error:  # noqa: BLE001 - the parser raises whatever the damage leads to
+    except Exception as error:  # noqa: BLE001 - the parser may raise any exception on a damaged file
         raise LogError(
             f"{file.name}: the workbook cannot be opened ({type(error).__name__})", hint="save it again as .xlsx"
         ) from None

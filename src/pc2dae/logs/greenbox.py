@@ -15,7 +15,7 @@ from pc2dae.logs.reader import Column, Declared, Head, stream_of
 from pc2dae.logs.table import LogTable, Stamps, read_table
 from pc2dae.suite import Channel, Suite
 
-# The names of the headerless variant, in order; R writes the same with points for every sign.
+# Column names of the headerless variant, in order; R writes them with a point for every special character.
 NAMES = (
     "GPS_Date_Time_(GMT)",
     "Latitude_(DM)",
@@ -68,7 +68,7 @@ COLUMNS = {
     "longitude_dms": Column("longitude_dm", "1"),
     "altitude": Column("altitude", "m"),
 }
-_WRAPPED = 65000.0  # [ppm] a negative reading wrapped around in 16 bits
+_WRAPPED = 65000.0  # [ppm] larger values are negative readings wrapped around in 16 bits
 DECLARED = Declared(
     channels=(
         (
@@ -91,7 +91,7 @@ _PREAMBLE = 50  # lines before the first GPS fix: a start message, rows without 
 
 
 def _bare(name: str) -> str:
-    """Both spellings of a name as one: "PM2.5_ENV.ug.m3." and "PM2.5_ENV(ug/m3)" → "pm2_5_env"."""
+    """Normalise both spellings of a name: "PM2.5_ENV.ug.m3." and "PM2.5_ENV(ug/m3)" → "pm2_5_env"."""
     text = re.sub(r"(\(.*\)|\.ug\.m3\.|_?\.(ppm|C|mb|hPa|m|DM|DMS|GMT|PST)\.|_?\.+)$", lambda m: _kept(m[0]), name)
     return re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")
 
@@ -102,7 +102,7 @@ def _kept(ending: str) -> str:
 
 
 def recognises(head: Head) -> bool:
-    """Two clocks in the header, or rows with position in degrees and minutes."""
+    """Match two clocks in the header, or rows with position in degrees and minutes."""
     return head.find(*_CLOCKS, "CO2") is not None or any(
         _ROW.match(line) and _is_row(line) for line in head.lines[:_PREAMBLE]
     )
@@ -113,7 +113,7 @@ def _is_row(line: str) -> bool:
 
 
 def read(file: LogFile, head: Head, *, zone: str | None, suite: Suite | None) -> list[Stream]:
-    """CO2, CO [ppm], PM [ug m-3], weather, position; on GPS time, the payload's own clock shifted on to it."""
+    """CO2, CO [ppm], PM [ug m-3], weather, position; on GPS time, to which the payload's own clock is shifted."""
     table = _on_gps_time(_table(file, head))
     signs = {axis: _sign(table, axis) for axis in ("latitude", "longitude")}
     table.numbers = {_bare(name): values for name, values in table.numbers.items()}
@@ -134,7 +134,7 @@ def read(file: LogFile, head: Head, *, zone: str | None, suite: Suite | None) ->
 
 
 def _table(file: LogFile, head: Head) -> LogTable:
-    """The rows on the payload's own clock, GPS time beside it; with or without a line of column names."""
+    """The rows with both the payload's own clock and GPS time; with or without a header line."""
     line = head.find(*_CLOCKS)
     rows = [number for number, text in enumerate(head.lines) if _ROW.match(text)]
     if line is not None and not rows:
@@ -170,13 +170,13 @@ def _drop_wrapped(table: LogTable) -> None:
 
 
 def _sign(table: LogTable, axis: str) -> float:
-    """South and west are negative."""
+    """Sign of a coordinate: negative for south and west."""
     texts = next((values for name, values in table.texts.items() if name.lower().startswith(axis)), [])
     return -1.0 if any(text.strip().endswith(("S", "W")) for text in texts) else 1.0
 
 
 def _on_gps_time(table: LogTable) -> LogTable:
-    """GPS time where there is one; elsewhere the payload's own clock, shifted by the median difference of the two."""
+    """GPS time where available; elsewhere the payload's own clock, shifted by the median difference of the two."""
     column = _named(list(table.more), _GPS_TIME)
     if column not in table.more:
         raise LogError(f"{table.file.name}: there is no column '{column}'", hint="is the header damaged?")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-# The units that a quantity is logged in.
+# Units in which a quantity may be logged.
 _QUANTITIES = {
     "mixing ratio": ("ppt", "ppb", "ppm"),
     "mass concentration": ("pg m-3", "ng m-3", "ug m-3", "mg m-3"),
@@ -14,7 +14,7 @@ _QUANTITIES = {
     "speed": ("m s-1", "km h-1", "kn", "mph"),
 }
 _QUANTITY_OF = {unit: quantity for quantity, units in _QUANTITIES.items() for unit in units}
-# As people write them, without blanks, signs and case; single letters count at the end of a name only.
+# Common spellings, lower case, without blanks and signs; single letters count only at the end of a name.
 _SPELLINGS = {
     **{re.sub(r"[^a-z0-9]", "", unit.lower()): unit for unit in _QUANTITY_OF},
     **{f"{unit}v": unit for unit in ("ppt", "ppb", "ppm")},
@@ -27,7 +27,7 @@ _CONCENTRATIONS = ("mixing ratio", "mass concentration")
 
 
 def unit_in(label: str, units: str) -> str | None:
-    """The unit in a column's name, where it is one that a quantity in `units` may have; None where there is none."""
+    """The unit in a column's name, if it is compatible with `units`; else None."""
     if units not in _QUANTITY_OF:
         return None
     plain = label.replace("µ", "u").replace("μ", "u").replace("³", "3").replace("⁻", "-").replace("¹", "1")

@@ -18,12 +18,12 @@ DECLARED = Declared()  # depends on the file: see `declared`
 
 
 def recognises(head: Head) -> bool:
-    """The first line counts the header's lines and says 1001."""
+    """Match a first line with the number of header lines and 1001."""
     return bool(head.lines) and re.match(r"^\ufeff?\s*\d+\s*,\s*1001\b", head.lines[0]) is not None
 
 
 def read(file: LogFile, head: Head, *, zone: str | None, suite: Suite | None) -> list[Stream]:
-    """Every variable that holds a value, missing values and detection-limit flags taken out."""
+    """All variables with data; missing values and detection-limit flags become NaN."""
     repairs: list[str] = []
     pieces = list(lines(file, repairs))
     text = "\n".join(line for piece in pieces for line in piece.texts)
@@ -43,7 +43,7 @@ def read(file: LogFile, head: Head, *, zone: str | None, suite: Suite | None) ->
 
 
 def declared(stream: Stream) -> Declared:
-    """All concentrations, and the position and air that the file holds."""
+    """All concentrations, position and environment variables of the file."""
     return Declared(
         tuple((FAMILY, channel) for channel in concentrations(stream.columns, stream.units)),
         {name: name for name in ENVIRONMENT if name in stream.columns},

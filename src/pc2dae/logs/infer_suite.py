@@ -16,7 +16,7 @@ PRESET = "black-kite"
 
 
 def suite_for(streams: Sequence[Stream]) -> Suite:
-    """The preset where the streams are its instruments, else a suite of all channels the streams can give."""
+    """The preset whose instruments match the streams, else a suite of all channels that the streams provide."""
     preset = load_suite(PRESET)
     kinds = {source.instrument for name, source in preset.sources.items() if name in preset.names}
     here = {stream.instrument for stream in streams}
@@ -63,14 +63,14 @@ def declared_suite(streams: Sequence[Stream]) -> Suite:
 
 
 def _free(name: str, stream: Stream, taken: dict[str, str]) -> str:
-    """The channel's name, with the unit or the instrument behind it where several share it."""
+    """The channel's name, with the unit or instrument appended if several share it."""
     if stream.unit:
         return f"{name}_{stream.unit}"
     return name if name not in taken else f"{name}_{stream.instrument}"
 
 
 def _rate(streams: Sequence[Stream]) -> float:
-    """1 Hz, or the rate of the fastest stream where that is slower."""
+    """1 Hz, or the rate of the fastest stream if that is slower."""
     steps = []
     for stream in streams:
         step = np.diff(np.sort(stream.time)).astype(np.int64) / 1e9

@@ -1,4 +1,4 @@
-"""Streams of one instrument put together: parts, copies and overlaps of its log, or several instruments of a kind."""
+"""Joins the streams of each instrument: parts, copies and overlaps of one log, or several instruments of a kind."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from pc2dae.errors import LogError
 from pc2dae.flight.stream import Stream
 from pc2dae.logs.afe import with_sheet
 
-ONE_OF = "one_of"  # among a stream's notes: the key that several instruments of a kind share
+ONE_OF = "one_of"  # key in a stream's notes: the stream key shared by several instruments of a kind
 
 
 class _LogPart(NamedTuple):
-    """A log, and its first and last stamp without those of lost clocks."""
+    """A log with its first and last stamp, ignoring rows with a lost clock."""
 
     stream: Stream
     first: np.datetime64
@@ -26,11 +26,11 @@ class _LogPart(NamedTuple):
 
 
 def joined(streams: list[Stream]) -> tuple[list[Stream], list[tuple[str, str]]]:
-    """One stream per instrument, each row once; and the files that hold nothing new, each with the reason.
+    """One stream per instrument, each row once; and the files without new rows, each with the reason.
 
     Streams of one kind, unit and serial number that do not overlap are parts of one log. Where they overlap, equal rows
-    are a copy; where rows differ at the same stamp, they are two instruments if nothing says that they are one and
-    most rows differ (units 1, 2, …), else two versions of one log, which is an error.
+    are a copy; where rows differ at the same stamp, they are two instruments (units 1, 2, …) if most rows differ and
+    no unit or serial number says otherwise, else two versions of one log, which is an error.
     """
     repeated: list[tuple[str, str]] = []
     groups: dict[tuple[str, str], list[Stream]] = {}
@@ -41,7 +41,7 @@ def joined(streams: list[Stream]) -> tuple[list[Stream], list[tuple[str, str]]]:
 
 
 def _logs(streams: list[Stream], repeated: list[tuple[str, str]]) -> list[Stream]:
-    """The streams of one kind and unit, the parts of each log put together."""
+    """The streams of one kind and unit, with the parts of each log joined."""
     if len(streams) == 1:
         return streams
     chains: list[list[_LogPart]] = []
@@ -61,7 +61,7 @@ def _logs(streams: list[Stream], repeated: list[tuple[str, str]]) -> list[Stream
 
 
 def _with_sheets(streams: list[Stream]) -> list[Stream]:
-    """The streams, every log of a board with the sheet that lies beside one of them."""
+    """The streams; all logs of a board get the calibration sheet found beside one of them."""
     sheets: dict[tuple[str, str, str], Stream] = {}
     for stream in streams:
         if stream.calibration is not None and (stream.unit or stream.serial):
@@ -84,7 +84,7 @@ def _is_taken(new: _LogPart, chain: list[_LogPart], repeated: list[tuple[str, st
         return False
     kept, repairs = np.ones(len(stream.time), dtype=bool), list(stream.repairs)
     for part, in_part, in_new in shared:
-        is_longer = len(part.stream.source) > len(stream.source)  # a copy's name is the original's with more
+        is_longer = len(part.stream.source) > len(stream.source)  # a copy's name is usually longer than the original's
         if in_new.all() and (not in_part.all() or is_longer):
             repeated.append((part.stream.source, f"all its rows are also in {stream.source}: used once"))
             chain[:] = [other for other in chain if other is not part]
@@ -101,7 +101,7 @@ def _is_taken(new: _LogPart, chain: list[_LogPart], repeated: list[tuple[str, st
 
 
 def _shared(one: _LogPart, other: _LogPart) -> tuple[Mask, Mask] | None:
-    """Which rows of the other log are in the one, and the reverse; None for two instruments.
+    """Which rows of each log are also in the other; None for two instruments.
 
     Two versions of one log are an error.
     """
@@ -120,8 +120,8 @@ def _shared(one: _LogPart, other: _LogPart) -> tuple[Mask, Mask] | None:
     equal, telling = (int((in_a & cells.any(axis=0)).sum()) for cells in (measured, fine))
     if first == last or (equal and not len(differing)):
         return in_a, in_b
-    is_one = bool(a.unit or a.serial)  # both say so
-    if not is_one and telling <= len(differing):  # whole numbers agree by chance, zeros above all
+    is_one = bool(a.unit or a.serial)  # both state it
+    if not is_one and telling <= len(differing):  # integers agree by chance, especially zeros
         return None
     what = f"both cover {_stamp(first)} to {_stamp(last)} and share no row"
     if len(differing):
@@ -131,7 +131,7 @@ def _shared(one: _LogPart, other: _LogPart) -> tuple[Mask, Mask] | None:
 
 
 def _count_cut_row(stream: Stream, is_known: Mask, other: Stream) -> None:
-    """Count the last row as known where the other log has it whole: a copy made while logging ends in a cut line."""
+    """Count the last row as known if the other log has it complete: a copy made while logging ends in a cut line."""
     twin = np.flatnonzero(other.time == stream.time[-1])
     if is_known[-1] or not len(twin):
         return

@@ -1,4 +1,4 @@
-"""LI-COR LI-830 over its serial line: one stamped line of XML per record, as a companion computer keeps it."""
+"""LI-COR LI-830 over its serial line: one stamped line of XML per record, as logged by a companion computer."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pc2dae.suite import Channel, Suite
 
 
 def write(path: str | PathLike[str], stream: Stream) -> None:
-    """Write a stream in the analyser's format: UTC stamp, tab, `<li830><data>…`; kPa, no tag where no value."""
+    """Write a stream in the analyser's format: UTC stamp, tab, `<li830><data>…`; kPa, no tag for missing values."""
     table = {
         "co2": cells(column(stream, "co2"), 3),
         "celltemp": cells(column(stream, "cell_temperature"), 3),
@@ -60,7 +60,7 @@ _VALUE = re.compile(r"<(\w+)>\s*([-+0-9.eE]+)\s*</\1>")
 
 
 def recognises(head: Head) -> bool:
-    """The analyser's XML."""
+    """Match the analyser's XML."""
     return any(_RECORD.match(line) for line in head.lines)
 
 

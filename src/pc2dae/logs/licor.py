@@ -20,7 +20,7 @@ DECLARED = Declared(channels=(("co2", _CO2),))
 
 
 def recognises(head: Head) -> bool:
-    """Date, time and CO2 under the program's names."""
+    """Match date, time and CO2 under the program's names."""
     return any(_is_header(line) for line in head.lines)
 
 

@@ -56,7 +56,7 @@ def write(path: str | PathLike[str], stream: Stream) -> None:
         "Date / time local": local,
         "Date local (yyyy/MM/dd)": [text[:10].replace("-", "/") for text in local],
         "Time local (hh:mm:ss)": [text[11:] for text in local],
-        "GPS lat (ddmm.mmmmm)": cells(column(stream, "latitude"), 8),  # decimal degrees, whatever the name says
+        "GPS lat (ddmm.mmmmm)": cells(column(stream, "latitude"), 8),  # decimal degrees, despite the column name
         "GPS long (dddmm.mmmmm)": cells(column(stream, "longitude"), 8),
         "GPS speed (km/h)": cells(column(stream, "gps_speed") * 3.6, 2),
         "Timebase (s)": cells(column(stream, "timebase_s", default=1.0), 0),
@@ -131,7 +131,7 @@ DECLARED = Declared(
 
 
 def recognises(head: Head) -> bool:
-    """Serial number, tape and the infrared channel in one line."""
+    """Match serial number, tape and the infrared channel in one line."""
     return head.find("Serial number", "Tape position", "IR BC1") is not None
 
 

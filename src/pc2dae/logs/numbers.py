@@ -1,7 +1,7 @@
-"""Cells as numbers: what is not a number becomes missing and is counted.
+"""Conversion of cells to numbers; invalid cells become missing and are counted.
 
 The decimal sign is decided for each column from all rows of its file (`decimal_signs`): `150,629` is 150.629 beside
-`18,60` and 150629 beside `12.5`. Where nothing decides, the file is an error.
+`18,60` and 150629 beside `12.5`. If it remains ambiguous, the file is refused.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from pc2dae.arrays import Array, Mask
 from pc2dae.errors import LogError
 
 _MISSING = ("", "na", "n/a", "nan", "null", "none", "-", "--", "#n/a", "-nan", "nan(ind)", "?")
-_GROUPED = r"^[-+]?\d{1,3}([\x{a0}\x{2009}\x{202f}'’]\d{3})+([.,]\d*)?$"  # a plain blank may part two numbers: not here
+_GROUPED = r"^[-+]?\d{1,3}([\x{a0}\x{2009}\x{202f}'’]\d{3})+([.,]\d*)?$"  # no plain blank: it may separate two numbers
 _NUMBER = {
     ".": r"^[-+]?([1-9]\d{0,2}(,\d{3})+(\.\d*)?|(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?)$",
     ",": r"^[-+]?([1-9]\d{0,2}(\.\d{3})+(,\d*)?|(\d+,?\d*|,\d+)([eE][-+]?\d+)?)$",
-}  # by decimal sign; the other sign may part thousands
-_STRAY = 0.01  # cells with the other sign up to this share are damaged ones, not a second way of writing
-_WEAK = 0.05  # cells with one reading decide how `1.234` is to be read if they are at least this share of such cells
+}  # by decimal sign; the other sign may separate thousands
+_STRAY = 0.01  # up to this share, cells with the other sign are damaged, not another number format
+_WEAK = 0.05  # unambiguous cells decide how `1.234` is read if they are at least this share of the ambiguous ones
 _HINT = "write all numbers with a decimal point and without thousands separators"
 
 
@@ -34,7 +34,7 @@ class UndecidedSigns(Exception):
 
 @dataclass
 class Numbers:
-    """Repairs by column and kind: how many, and the first line."""
+    """Repairs by column and kind: count and first line."""
 
     found: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
     example: dict[tuple[str, str], str] = field(default_factory=dict)
@@ -56,17 +56,17 @@ class Numbers:
 
 @dataclass
 class SignEvidence:
-    """What the cells of one column say about its decimal sign."""
+    """Evidence from the cells of one column for its decimal sign."""
 
-    counts: dict[str, int] = field(default_factory=lambda: {".": 0, ",": 0})  # cells that have one reading only
+    counts: dict[str, int] = field(default_factory=lambda: {".": 0, ",": 0})  # unambiguous cells
     first: dict[str, tuple[int, str]] = field(default_factory=dict)  # of these: line and cell
-    unclear: dict[str, tuple[int, str]] = field(default_factory=dict)  # by the sign it holds: the first `150,629`
+    unclear: dict[str, tuple[int, str]] = field(default_factory=dict)  # by sign: the first such as `150,629`
     unclear_counts: dict[str, int] = field(default_factory=lambda: {".": 0, ",": 0})
-    has_groups: bool = False  # `1,234,567`: what is there twice parts thousands
-    has_short: bool = False  # whole numbers below 1000, as beside `1.234` where points part thousands
+    has_groups: bool = False  # `1,234,567`: a sign that occurs twice separates thousands
+    has_short: bool = False  # integers below 1000, as occur beside `1.234` if points separate thousands
 
     def weigh(self, cells: pa.Array, at: NDArray[np.int64]) -> None:
-        """Take some cells into account."""
+        """Add the evidence of some cells."""
         text = _ungrouped(pc.utf8_trim_whitespace(cells))[0]
         fits = {sign: np.asarray(pc.match_substring_regex(text, pattern)) for sign, pattern in _NUMBER.items()}
         for sign, other in ((".", ","), (",", ".")):
@@ -82,7 +82,7 @@ class SignEvidence:
         self.has_short |= bool(pc.any(pc.match_substring_regex(text, r"^[-+]?[1-9]\d{0,2}$")).as_py())
 
     def sign(self) -> str | None:
-        """The sign that the column's own cells show, None where they show none or both."""
+        """The sign shown by the column's own cells; None if they show none or both."""
         point, comma = self.counts["."], self.counts[","]
         if min(point, comma) > _STRAY * max(point, comma) or not point + comma:
             return None
@@ -91,7 +91,7 @@ class SignEvidence:
 
     @property
     def is_weak(self) -> bool:
-        """Whether what is sure is so little beside what is not that it may be damage."""
+        """Whether unambiguous cells are so few relative to ambiguous ones that they may be damaged."""
         shown, other = (".", ",") if self.counts["."] > self.counts[","] else (",", ".")
         return self.counts[shown] <= _WEAK * self.unclear_counts[other]
 
@@ -136,7 +136,7 @@ def decimal_signs(
 
 
 def numbers(cells: pa.Array, at: NDArray[np.int64], *, name: str, sign: str | None, counts: Numbers) -> Array:
-    """A text column as float64, NaN where there is no finite number; `at` are line numbers for the list of repairs.
+    """A text column as float64, NaN if not a finite number; `at` are line numbers for the list of repairs.
 
     Without a decimal `sign` (yet) it is the point, and a number with a comma raises `UndecidedSigns`.
     """
@@ -151,7 +151,7 @@ def numbers(cells: pa.Array, at: NDArray[np.int64], *, name: str, sign: str | No
 
 
 def _plain(cells: pa.Array) -> Array | None:
-    """The column where every cell is a number with a decimal point or empty, else None."""
+    """The column if every cell is empty or a number with a decimal point, else None."""
     try:
         return _floats(pc.if_else(pc.equal(cells, ""), pa.scalar(None, pa.string()), cells).cast(pa.float64()))
     except pa.ArrowInvalid:
@@ -187,6 +187,6 @@ def _careful(cells: pa.Array, at: NDArray[np.int64], *, name: str, sign: str | N
 
 
 def _ungrouped(text: pa.Array) -> tuple[pa.Array, Mask]:
-    """Cells without narrow blanks or apostrophes between thousands, and which had some."""
+    """Cells with narrow blanks and apostrophes between thousands removed, and which cells had them."""
     grouped = pc.match_substring_regex(text, _GROUPED)
     return pc.if_else(grouped, pc.replace_substring_regex(text, r"[^-+\d.,]", ""), text), np.array(grouped)

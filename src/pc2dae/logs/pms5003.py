@@ -16,7 +16,7 @@ from pc2dae.suite import Channel, Suite
 
 
 def write(path: str | PathLike[str], stream: Stream) -> None:
-    """Write a stream as frames were decoded: whole ug m-3, twice (factory, atmospheric), empty where one was lost."""
+    """Write a stream as decoded frames: integer ug m-3, twice (factory, atmospheric), empty where a frame was lost."""
     seconds = stream.time.astype("datetime64[ms]").astype(np.int64) / 1000.0
     masses = [cells(column(stream, name), 0) for name in ("pm1", "pm25", "pm10")]
     header = ["unix_time", "unit", "pm1_0_cf1", "pm2_5_cf1", "pm10_0_cf1", "pm1_0_atm", "pm2_5_atm", "pm10_0_atm"]
@@ -41,12 +41,12 @@ DECLARED = Declared(
 
 
 def recognises(head: Head) -> bool:
-    """The column names are the frame's."""
+    """Match the column names of the frame."""
     return head.find("unix_time", "pm2_5_cf1", "pm2_5_atm") is not None
 
 
 def read(file: LogFile, head: Head, *, zone: str | None, suite: Suite | None) -> list[Stream]:
-    """PM1, PM2.5 and PM10 [ug m-3] with the atmospheric calibration; the unit's name stands in its own column."""
+    """PM1, PM2.5 and PM10 [ug m-3] with the atmospheric calibration; the unit's name is in a separate column."""
     table = read_table(
         file,
         is_header=lambda line: "pm2_5_atm" in line,

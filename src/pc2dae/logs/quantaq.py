@@ -35,7 +35,7 @@ DECLARED = Declared(
 
 
 def recognises(head: Head) -> bool:
-    """Stamp, serial number, device state and electrodes in one line."""
+    """Match stamp, serial number, device state and electrodes in one line."""
     return head.find("timestamp_local", "sn", "_we", "device_state") is not None
 
 

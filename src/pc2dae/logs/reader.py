@@ -1,4 +1,4 @@
-"""What every reader is made of: a head to recognise, a column map, the channels it declares."""
+"""The interface of readers: the head of a file for recognition, a column map, and declared channels."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from pc2dae.suite import Channel, Suite
 
 @dataclass(frozen=True)
 class Head:
-    """The beginning of a file."""
+    """The first lines and bytes of a file."""
 
     raw: bytes
     lines: list[str]
 
     def find(self, *words: str) -> str | None:
-        """The first line that holds all words."""
+        """The first line that contains all words."""
         return next((line for line in self.lines if all(word in line for word in words)), None)
 
 
 class Column(NamedTuple):
-    """What a foreign column becomes: value × `factor`."""
+    """Mapping of a file column to a stream column: value × `factor`."""
 
     name: str
     units: str
@@ -36,7 +36,7 @@ class Column(NamedTuple):
 
 @dataclass(frozen=True)
 class Declared:
-    """What a reader's streams can be used for when no suite is given; a channel's `column` is the stream's."""
+    """The channels and variables of a reader's streams when no suite is given; a channel's `column` is the stream's."""
 
     channels: tuple[tuple[str, Channel], ...] = ()  # (family, channel)
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -44,12 +44,12 @@ class Declared:
 
 
 class Reader(Protocol):
-    """A module of this room."""
+    """The interface of a reader module."""
 
     DECLARED: Declared
 
     def recognises(self, head: Head) -> bool:
-        """Whether the file is this instrument's."""
+        """Whether the file is from this instrument."""
 
     def read(self, file: LogFile, head: Head, *, zone: str | None, suite: Suite | None) -> list[Stream]:
         """The file's streams."""
@@ -62,7 +62,7 @@ def plain(name: str) -> str:
 
 
 def named(header: list[str], columns: Mapping[str, Column]) -> dict[str, Column]:
-    """The header's columns that a map knows under their plain names; the first of each wins."""
+    """The header's columns that a map contains by plain name; the first of duplicates is used."""
     found: dict[str, Column] = {}
     taken: set[str] = set()
     for name in header:

@@ -53,7 +53,7 @@ DECLARED = Declared(
 
 
 def recognises(head: Head) -> bool:
-    """The column names carry the sensor's."""
+    """Match column names that contain the sensor's name."""
     return head.find("timestamp", "scd30_co2_ppm") is not None
 
 

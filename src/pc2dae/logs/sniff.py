@@ -1,4 +1,4 @@
-"""Recognise files by their content and read them; files that no reader knows are listed with the reason."""
+"""Recognise files by their content and read them; files that no reader recognises are listed with the reason."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ DECLARED_BY = READERS | {"li840a": licor, "csv": csv}  # by a stream's instrumen
 
 @dataclass(frozen=True)
 class Ignored:
-    """A file that was not used, and why."""
+    """A file that was not used, and the reason."""
 
     file: str
     reason: str
@@ -68,14 +68,14 @@ class Ignored:
 
 @dataclass(frozen=True)
 class LogBook:
-    """What a folder of logs holds."""
+    """The contents of a folder of logs."""
 
     streams: list[Stream] = field(default_factory=list)
     ignored: list[Ignored] = field(default_factory=list)
 
 
 def declared(stream: Stream) -> Declared:
-    """What a stream can be used for when no suite is given."""
+    """The declared channels of a stream, used when no suite is given."""
     if stream.instrument == "icartt":
         return icartt.declared(stream)
     found: Declared = DECLARED_BY[stream.instrument].DECLARED
@@ -85,7 +85,7 @@ def declared(stream: Stream) -> Declared:
 def read_logs(
     paths: Iterable[str | PathLike[str]], *, zone: str | None = None, suite: Suite | None = None, salvage: bool = False
 ) -> LogBook:
-    """Read every file under `paths`; one named by itself must be readable, one in a folder may be left out.
+    """Read every file under `paths`; a file named explicitly must be readable, one found in a folder may be skipped.
 
     A damaged compressed file is an error; with `salvage`, the whole lines that can be unpacked are used.
     """
@@ -111,7 +111,7 @@ def read_logs(
 
 
 def read_file(file: LogFile, *, zone: str | None = None, suite: Suite | None = None) -> list[Stream]:
-    """The streams of one file: by the suite if that describes plain CSV and fits, else by the reader that knows it."""
+    """The streams of one file: by the suite if that describes a plain CSV and fits, else by the matching reader."""
     if _is_sheet(file):
         return []
     if file.path.is_dir():
@@ -135,7 +135,7 @@ def read_file(file: LogFile, *, zone: str | None = None, suite: Suite | None = N
 
 
 def _output(head: Head) -> str | None:
-    """What a file is if it is one that this project writes."""
+    """Description of a file of a kind that pc2dae writes; None for any other file."""
     if head.raw.startswith((b"\x89HDF\r\n", b"CDF\x01", b"CDF\x02", b"CDF\x05")):
         return "a netCDF file"
     if head.raw[:100].lstrip().lower().startswith(b"<!doctype html"):
@@ -160,13 +160,13 @@ def _plain_suite(file: LogFile, head: Head, suite: Suite | None) -> Suite:
 
 
 def _is_sheet(file: LogFile) -> bool:
-    """A calibration sheet belongs to a log: it is read with it."""
+    """Whether a file is a calibration sheet, which is read with its log."""
     if not file.name.endswith(".calibration.json"):
         return False
     try:
         json.loads(file.path.read_bytes()) if file.member is None else None
     except ValueError:
-        return True  # the log beside it complains
+        return True  # reported when its log is read
     return True
 
 
@@ -175,7 +175,7 @@ def _reason(error: LogError, file: LogFile) -> str:
 
 
 def _without_constants(stream: Stream, suite: Suite | None) -> Stream:
-    """The stream with a suite's sentinels taken out."""
+    """The stream with a suite's sentinels replaced by NaN."""
     if suite is None or not suite.missing:
         return stream
     columns, repairs = dict(stream.columns), list(stream.repairs)
@@ -188,7 +188,7 @@ def _without_constants(stream: Stream, suite: Suite | None) -> Stream:
 
 
 def _one_time(streams: list[Stream]) -> tuple[list[Stream], list[Ignored]]:
-    """The streams that belong to one time; those recorded more than a week from the largest group are left out."""
+    """The streams recorded at the same time; those more than a week from the largest group are left out."""
     week = np.timedelta64(7, "D")
     groups: list[list[Stream]] = []
     for stream in sorted(streams, key=lambda s: np.median(s.time.astype(np.int64))):

@@ -1,4 +1,4 @@
-"""Time stamps as text, numbers or wall clocks, to UTC: what could be meant in two ways is refused."""
+"""Conversion of time stamps (text, numbers, local time) to UTC; ambiguous stamps are refused."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _EARLIEST, _LATEST = np.datetime64("1900-01-01", "ns"), np.datetime64("2200-01-0
 
 
 class NeedsChoice(LogError):
-    """Stamps that can be meant in two ways, a sheet that contradicts itself: no file is quietly left out for it."""
+    """Ambiguous stamps or an invalid calibration sheet: the user must decide, so the file is not silently skipped."""
 
 
 class StampParser:
-    """Parses a file's stamps block by block, keeping to what the first block decided."""
+    """Parses a file's stamps block by block, with the format determined by the first block."""
 
     def __init__(
         self, file: str, stamp_format: str | None = None, *, epoch: str = "1970-01-01", order: str | None = None
@@ -35,15 +35,13 @@ class StampParser:
         self.file, self.format = file, stamp_format
         self.epoch = np.datetime64(epoch, "ns")
         self.order = order  # "dmy" or "mdy", known from the instrument or decided by the first block
-        self.may_shorten_years = (
-            order is not None
-        )  # 10/09/23 has one meaning only where the instrument's order is known
+        self.may_shorten_years = order is not None  # 10/09/23 is unambiguous only if the instrument's order is known
         self.is_zoned: bool | None = None
         self.counts_milliseconds: bool | None = None  # of stamps that are numbers
-        self.has_seconds = self.has_half_days = False  # then a stamp without them is cut or damaged
+        self.has_seconds = self.has_half_days = False  # if True, a stamp without them is truncated or damaged
         self.last = np.datetime64("NaT", "ns")
         self.hours: set[int] = set()
-        self.half_day: tuple[int, str, str] | None = None  # line, before and after a step back as of a 12-hour clock
+        self.half_day: tuple[int, str, str] | None = None  # line, stamps around a step back as of a 12-hour clock
         self.leap = 0
 
     def parse(self, texts: pa.Array, at: NDArray[np.int64]) -> Times:
@@ -70,7 +68,7 @@ class StampParser:
         return times
 
     def _look_for_half_days(self, times: Times, at: NDArray[np.int64]) -> None:
-        """Remember the hours of the day and the first step back by half a day or nearly."""
+        """Record the hours of the day and the first step back by about half a day."""
         good = ~np.isnat(times)
         known = np.concatenate([[self.last], times[good]])
         self.hours |= set(np.unique(known[1:].astype("datetime64[h]").astype(np.int64) % 24).tolist())
@@ -83,7 +81,7 @@ class StampParser:
         self.last = known[-1]
 
     def check(self) -> None:
-        """After all rows: refuse a clock of 12 hours without AM and PM."""
+        """Refuse, after all rows, a 12-hour clock without AM and PM."""
         if self.half_day is not None and self.hours <= set(range(1, 13)):
             line, old, new = self.half_day
             raise LogError(
@@ -154,7 +152,7 @@ class StampParser:
         kept = pc.if_else(good, text, pa.scalar(None, pa.string()))
         try:
             times = np.asarray(kept.cast(kind).to_numpy(zero_copy_only=False), dtype="datetime64[ns]")
-        except pa.ArrowInvalid:  # an impossible date somewhere: one by one
+        except pa.ArrowInvalid:  # contains an invalid date: parse one by one
             times = np.array([_one(t, kind) for t in kept.to_pylist()], dtype="datetime64[ns]")
         later = leap * np.timedelta64(1, "s") + is_pm * np.timedelta64(12, "h")
         return np.asarray(times + later, dtype="datetime64[ns]"), is_zoned
@@ -169,7 +167,7 @@ class StampParser:
         is_milliseconds = seconds > 1e11
         if self.counts_milliseconds is None:
             self.counts_milliseconds = bool(np.median(is_milliseconds[np.isfinite(seconds)]) > 0.5)
-        seconds[is_milliseconds != self.counts_milliseconds] = np.nan  # a digit lost or too many
+        seconds[is_milliseconds != self.counts_milliseconds] = np.nan  # a digit is missing or extra
         seconds /= 1000.0 if self.counts_milliseconds else 1.0
         seconds[seconds > 7e9] = np.nan  # the year 2191: nanoseconds wrap around soon after
         whole = np.floor(np.nan_to_num(seconds))
@@ -181,7 +179,7 @@ class StampParser:
         return np.where(np.isnan(seconds), np.datetime64("NaT", "ns"), times)
 
     def _year_first(self, text: pa.Array, at: NDArray[np.int64]) -> pa.Array:
-        """16-09-2019 → 2019-09-16; an error where no stamp distinguishes day from month."""
+        """16-09-2019 → 2019-09-16; an error if no stamp distinguishes day from month."""
         if self.order is None:
             parts = pc.extract_regex(
                 text,
@@ -232,11 +230,11 @@ class StampParser:
 
     def listed(self) -> list[str]:
         """A line for each kind of repair."""
-        return [f"{self.leap} leap seconds (…:60) counted on"] if self.leap else []
+        return [f"{self.leap} leap seconds (…:60) carried over"] if self.leap else []
 
 
 def _all_match(texts: pa.Array, pattern: str) -> bool:
-    """Whether all cells match that are not empty."""
+    """Whether all non-empty cells match."""
     return bool(pc.all(pc.or_(pc.equal(texts, ""), pc.match_substring_regex(texts, pattern))).as_py())
 
 
@@ -249,7 +247,7 @@ def _one(text: str | None, kind: pa.DataType) -> np.datetime64:
 
 
 def zone_of(text: str) -> tzinfo:
-    """A zone as people write it: "UTC", "-05:00", "UTC+5", "America/Regina"."""
+    """Parse a time zone: "UTC", "-05:00", "UTC+5", "America/Regina"."""
     plain = text.strip()
     if plain.upper() in ("UTC", "Z", "GMT"):
         return UTC
@@ -297,6 +295,6 @@ def to_utc(local: Times, zone: str | None, *, file: str, repairs: list[str]) -> 
 
 
 def _second_pass(local: Times) -> Mask:
-    """Which stamps come after the wall clock jumped back: of those in the hour that happens twice, its second run."""
+    """Which stamps are after the local clock was set back, in the second pass of the repeated hour."""
     back = np.diff(local) < -np.timedelta64(30, "m")
     return np.concatenate([[False], np.cumsum(back) > 0])

@@ -38,7 +38,7 @@ DECLARED = Declared(
 
 
 def recognises(head: Head) -> bool:
-    """The program's names of the three absorption coefficients."""
+    """Match the program's names of the three absorption coefficients."""
     return head.find("datetimes", "sigmab", "sigmar") is not None
 
 

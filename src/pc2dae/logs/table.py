@@ -1,4 +1,4 @@
-"""Tables of text as numbers and stamps: nothing is guessed silently, every repair is listed."""
+"""Reads text tables as numbers and time stamps; nothing is guessed silently, every repair is reported."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def read_table(
     thin_s: float | None = None,
     signs: Mapping[str, str] | None = None,
 ) -> LogTable:
-    """Read a table whose header line `is_header` knows (or whose columns are given as `header`, after `skip` lines).
+    """Read a table whose header line `is_header` recognises (or with columns `header`, after `skip` lines).
 
     `time` names the column(s) of the stamp, joined by a blank; `wanted` picks the number columns from the header.
-    `signs` are their decimal signs: looked for, in a pass over all rows, as soon as a number has a comma.
+    `signs` are their decimal signs; if not given, they are determined from all rows once a number has a comma.
     """
     builder: Builder | None = None
     repairs: list[str] = []
@@ -80,7 +80,7 @@ def read_table(
 
 
 def _signs(layout: Layout) -> dict[str, str]:
-    """The decimal sign of each wanted column, from all rows of the file; the other columns count as well."""
+    """The decimal sign of each wanted column, from all rows of the file; other columns are considered as well."""
     builder = Builder(layout, [])
     others = [name for name in layout.names if name and name not in layout.time]
     evidence = {name: SignEvidence() for name in (*layout.wanted, *others)}
@@ -95,7 +95,7 @@ def _is_comment(line: str, comment: str | None) -> bool:
 
 
 def _is_row(line: str, separator: str, width: int) -> bool:
-    """Whether a line before the header looks like one of the table: most cells are there, and one is a number."""
+    """Whether a line before the header resembles a table row: most cells are filled, and one is a number."""
     cells = [cell.strip() for cell in cut(line, separator)]
     is_long = len(cells) > max(width / 2, 1) and not line.startswith("#")
     return is_long and any(re.fullmatch(r"[-+]?\d*\.?\d+([eE][-+]?\d+)?", cell) for cell in cells)
@@ -106,9 +106,9 @@ def _header_at(texts: list[str], is_header: Callable[[str], bool]) -> int | None
 
 
 def _named_rows(names: list[str], sample: list[str], separator: str) -> list[str]:
-    """The header, longer by one where every row is: row names in front (as R writes them) or a delimiter at the end.
+    """The header, extended by one if every row is longer: row names in front (as in R) or a trailing delimiter.
 
-    R's row names are text or count up by one. Anything else is a header that lost a delimiter: no row fits it.
+    R's row names are text or count up by one. Otherwise the header lacks a delimiter and is returned unchanged.
     """
     rows = [cut(line, separator) for line in sample]
     if not rows or not all(len(row) == len(names) + 1 for row in rows):

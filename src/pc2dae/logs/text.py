@@ -1,4 +1,4 @@
-"""What a table of text is: its columns as numbers, its stamps, and how its lines fall into cells."""
+"""The contents of a text table (numeric columns and stamps), and how its lines are split into cells."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ _DELIMITERS = ",;\t|"
 
 @dataclass(frozen=True)
 class Stamps:
-    """How a file writes its time, where that is not ISO 8601."""
+    """The time format of a file, if not ISO 8601."""
 
     format: str | None = None  # strftime
     epoch: str = "1970-01-01"  # of stamps that count seconds
-    order: str | None = None  # "dmy" or "mdy" where the instrument is known for it
-    more: tuple[str, ...] = ()  # other columns of stamps
+    order: str | None = None  # "dmy" or "mdy", if known from the instrument
+    more: tuple[str, ...] = ()  # additional time stamp columns
 
 
 @dataclass
 class LogTable:
-    """The rows of a file that could be used, as numbers under the file's own column names."""
+    """The usable rows of a file, as numbers under the file's own column names."""
 
     file: LogFile
     header: list[str]
     time: NDArray[np.datetime64]  # as stamped, UTC if `is_zoned`
-    is_zoned: bool  # the stamps carry Z or an offset
+    is_zoned: bool  # the stamps include Z or an offset
     numbers: dict[str, Array]
     texts: dict[str, list[str]]  # distinct values of text columns, in order of appearance
     rows_read: int
-    more: dict[str, NDArray[np.datetime64]]  # other stamps
+    more: dict[str, NDArray[np.datetime64]]  # additional time stamps
     repairs: list[str] = field(default_factory=list)
     preamble: list[str] = field(default_factory=list)  # lines before the header
-    stamp_texts: pa.Array | None = None  # the stamps as they stand in the file, where asked for
-    is_thinned: bool = False  # rows are means over cells, not those of the file
+    stamp_texts: pa.Array | None = None  # the original text of the stamps, if requested
+    is_thinned: bool = False  # rows are means over grid cells, not the file's rows
 
 
 def cut(line: str, delimiter: str) -> list[str]:
@@ -55,7 +55,7 @@ def cut(line: str, delimiter: str) -> list[str]:
 
 
 def delimiter_of(line: str, following: Sequence[str] = ()) -> str:
-    """The delimiter under which the header and the lines after it have the same number of cells, most cells first."""
+    """The delimiter that gives header and following lines the same number of cells, preferring more cells."""
     counts = {d: len(cut(line, d)) for d in _DELIMITERS}
     agreeing = {
         d: n for d, n in counts.items() if n > 1 and all(len(cut(f, d)) in (n, n + 1) for f in following if f.strip())

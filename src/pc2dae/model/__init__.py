@@ -1,1 +1,1 @@
-"""Networks, and nothing but networks (torch)."""
+"""Network architectures (torch)."""

@@ -1,19 +1,19 @@
-"""The adaptive denoiser: it does not draw the output, it chooses, at every second, how to average what was measured.
+"""The adaptive denoiser: instead of generating the output, it chooses at every sample how to average the measurements.
 
-Averages are formed in physical units. The noise level σ(t) of a channel only decides *how* to average: whatever the
-network looks at is a difference of averages divided by the present σ(t), so the same weights serve every channel.
-Two passes. The first offers averages of x over windows to the left, to the right and around each sample (1 … 511 s)
-and a small network chooses their convex weights; it also decides how far each sample is trusted. The second pass lets
-co-emitted channels help: in a sliding window channel i is regressed on the first estimate y of each other channel j,
+Averages are formed in physical units. The noise level σ(t) of a channel only determines *how* to average: all input
+features are differences of averages divided by the current σ(t), so the same weights apply to every channel.
+Two passes. The first forms averages of x over windows to the left, to the right and around each sample (1 … 511 s);
+a small network chooses their convex weights and how far each sample is trusted. The second pass uses co-emitted
+channels: in a sliding window channel i is regressed on the first estimate y of each other channel j,
     c_i = ⟨x_i⟩ + Σ_j a_ij r_ij (y_j − ⟨y_j⟩),   r_ij = cov(x_i, y_j) / (var(y_j) + λ σ_j²),
-with slopes r from the data (a dip stays a dip, an unrelated channel gets r ≈ 0) and shares a from a softmax with the
-choice "none"; channels of one `group` share their noise and do not help each other. A second choice mixes own averages,
-first estimate and these candidates. Nothing is normalised over time: a sample's value depends only on samples within a
-fixed reach, and whole flight, windows and stream agree.
+with slopes r from the data (a dip remains a dip, an unrelated channel gets r ≈ 0) and shares a from a softmax with the
+option "none"; channels of one `group` share their noise and are not used for each other. A second softmax mixes own
+averages, first estimate and these candidates. Nothing is normalised over time: an estimate depends only on samples
+within a fixed reach, so whole flights, windows and streams agree.
 
 Guarantee, for any input and any finite weights: the estimate is finite and lies within
     min x − 3 σ … max x + 3 σ
-of the valid samples x it can be made from, those at most `reach` − 1 samples before and `right` − 1 after it.
+of the valid samples x within reach, those at most `reach` − 1 samples before and `right` − 1 after it.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from torch.nn import functional as F
 from pc2dae.denoiser import LARGEST, WIDENED
 from pc2dae.model.sliding import Windows, highest, shift
 
-_RANGE = 1e-8  # least unit, as a share of the largest value: squares stay within float32
-_FEATURE = 1e12  # σ; contrasts are cut there
-_CHANCE = 3.0  # squared correlation, times samples, that chance brings: so much is no relation
-_EMPTY = 1e-3  # weight of the coarser average where a window holds no sample
+_RANGE = 1e-8  # smallest unit relative to the largest value: squares do not overflow float32
+_FEATURE = 1e12  # σ; contrasts are clipped here
+_CHANCE = 3.0  # squared correlation × samples that chance produces; this much is discounted
+_EMPTY = 1e-3  # weight of the coarser average where a window contains no sample
 
 
 @dataclass(frozen=True)
 class AdaptiveConfig:
-    """One variant of the network; the three differ only in how far they look ahead."""
+    """One variant of the network; the three differ only in their look-ahead."""
 
     width: int = 32
-    reach: int = 256  # longest one-sided window [s]; around a sample it gives 511 s, for air that hardly changes
+    reach: int = 256  # longest one-sided window [s]; 511 s around a sample, for air that hardly changes
     right: int = 256  # longest window to the right [s]: 1 is causal
     kernel_ahead: bool = True  # convolutions centred (True) or causal
     regressions: tuple[int, ...] = (8, 32)  # one-sided windows of the co-emission regression [s]
@@ -55,12 +55,12 @@ ADAPTIVE_CAUSAL = AdaptiveConfig(right=1, kernel_ahead=False)
 VARIANTS = {"adaptive": ADAPTIVE, "adaptive-short": ADAPTIVE_SHORT, "adaptive-causal": ADAPTIVE_CAUSAL}
 
 
-# Parameters that the shipped weights and ONNX files call by another name.
+# Parameters that have another name in the shipped weights and ONNX files.
 _RENAMED = {"say": "summarise", "hear": "enter_context", "pair": "pair_score"}
 
 
 def parameter_name(key: str) -> str:
-    """The parameter that a key of a file of weights stands for."""
+    """The parameter name for a key of a weights file."""
     module, dot, rest = key.partition(".")
     return _RENAMED.get(module, module) + dot + rest
 
@@ -77,7 +77,7 @@ def _mixed(score: Tensor, offered: Tensor) -> Tensor:
 
 
 class ResidualStep(nn.Module):
-    """Residual block ReLU(h + conv h): k = 3 along time, dilated; in rows: onnxruntime is fastest there."""
+    """Residual block ReLU(h + conv h): k = 3 along time, dilated; 2-D, which is fastest in onnxruntime."""
 
     def __init__(self, width: int, dilation: int, *, ahead: bool) -> None:
         super().__init__()
@@ -144,7 +144,7 @@ class Adaptive(nn.Module):
     # ── pieces ──
 
     def _averages(self, x: Tensor, weight: Tensor, base: Tensor) -> list[Tensor]:
-        """Weighted averages of x over every window, finest last; an empty window takes the next coarser average."""
+        """Weighted averages of x over every window, finest last; an empty window uses the next coarser average."""
         config = self.config
         total, mass = Windows(x * weight, config.reach, config.right), Windows(weight, config.reach, config.right)
         coarse = (total.around(config.reach) + 1e-6 * base) / (mass.around(config.reach) + 1e-6)
@@ -161,9 +161,9 @@ class Adaptive(nn.Module):
         return found
 
     def _filled(self, x: Tensor, mask: Tensor, mass: Windows, zero: Tensor) -> tuple[Tensor, Tensor]:
-        """x with unobserved samples replaced by the finest average that holds any, and the coarsest average.
+        """x with unobserved samples replaced by the finest average with an observation, and the coarsest average.
 
-        Where none holds any, both are the `zero` of the channel.
+        Where no average contains one, both are the `zero` of the channel.
         """
         config = self.config
         total, count = Windows(x * mask, config.reach, config.right), mass.around(config.reach)
@@ -173,7 +173,7 @@ class Adaptive(nn.Module):
         return x * mask + coarse * (1 - mask), base
 
     def _features(self, x: Tensor, base: Tensor, bound: Tensor, per: Tensor) -> Tensor:
-        """What is seen of x alone, (batch, channel, feature, time): contrasts of averages, edges, level, roughness.
+        """Features of x alone, (batch, channel, feature, time): contrasts of averages, edges, level, roughness.
 
         `per` is 1/σ: everything is in units of the noise at its own time.
         """
@@ -196,11 +196,11 @@ class Adaptive(nn.Module):
         return torch.cat([torch.asinh(contrasts), torch.log(local + 0.02)], 2)
 
     def _context(self, h: Tensor, crowd: Tensor) -> Tensor:
-        """What the other channels see, (batch, channel, 16, time): their mean, and the strongest of all."""
+        """Features of the other channels, (batch, channel, 16, time): their mean, and the maximum over all."""
         batch, channels, time = crowd.shape
         summary = F.elu(self.summarise(h)).reshape(batch, channels, 8, time)
         share = (1 / crowd)[:, :, None]
-        count = share.sum(1, keepdim=True)  # of channels with a noise of their own
+        count = share.sum(1, keepdim=True)  # of channels with independent noise
         others = ((share * summary).sum(1, keepdim=True) - summary) / (count - 1).clamp_min(1)
         others = torch.where(count > 1, others, torch.zeros_like(others))
         return torch.cat([others, summary.amax(1, keepdim=True).expand_as(summary)], 2)
@@ -211,7 +211,7 @@ class Adaptive(nn.Module):
         """Co-emission regression within each window: candidate, chosen correlation, share of "none".
 
         `related` (batch, i, j, time) is 1 where j has the noise of i, `crowd` (batch, j, time) counts such channels.
-        There are many pairs: terms of one channel are computed before pairs are formed or after they are summed.
+        For speed, terms of one channel are computed before pairs are formed or after they are summed.
         """
         config, longest = self.config, max(self.config.regressions)
         views = torch.stack([Windows(y, lag, 1).left(lag) / lag for lag in config.lags], 2)  # (b, j, v, t)
@@ -223,7 +223,7 @@ class Adaptive(nn.Module):
         for k, window in enumerate(config.regressions):
             moments = _moments(series, window, noise)
             correlation = moments.correlation
-            if config.right > 1:  # a causal window is too short to give up what little it shows: 0.45 dB
+            if config.right > 1:  # not for causal windows, which are too short: it would cost 0.45 dB
                 chance = _CHANCE / series[4].count(window)
                 correlation = correlation * (
                     1 + chance - chance / correlation.square().clamp_min(chance / (1 + chance))
@@ -256,7 +256,7 @@ class Adaptive(nn.Module):
         top = torch.maximum(score.amax(2), none).detach()
         return torch.exp(score - top[:, :, None]), torch.exp(none - top)
 
-    # ── the whole ──
+    # ── forward pass ──
 
     def forward(
         self, values: Tensor, valid: Tensor, sigma: Tensor, lag1: Tensor, bound: Tensor, group: Tensor
@@ -270,14 +270,14 @@ class Adaptive(nn.Module):
         fine = torch.isfinite(values) & (values.abs() < LARGEST)
         mask = (fine & (valid > 0.5)).to(values.dtype)
         known = torch.where(mask > 0, values, torch.zeros_like(values))
-        # Constant in time and a power of two: no digit changes with the stretch that is given to the network.
+        # Constant in time and a power of two, so that results do not depend on the stretch given to the network.
         unit = torch.exp2(torch.maximum(sigma, known.abs() * _RANGE).amax(-1, keepdim=True).log2().ceil())
         sigma, zero = (sigma / unit).clamp_min(_RANGE), (bound / unit).clamp(-1 / _RANGE, 1 / _RANGE)
         per = 1 / sigma
         mass = Windows(mask, config.reach, config.right)
         x, base = self._filled(known / unit, mask, mass, zero)
         same = (known == shift(known, -1)).to(values.dtype)
-        repeat = torch.where(mask > 0, same, torch.ones_like(mask)) * shift(mask, -1)  # nothing new after a sample
+        repeat = torch.where(mask > 0, same, torch.ones_like(mask)) * shift(mask, -1)  # no new value after a sample
 
         related = (group[:, :, None] == group[:, None]).to(values.dtype)  # (b, i, j, t): itself, and shared noise
         crowd = related.sum(1).clamp_min(1)  # channels with the same noise count as one
@@ -292,7 +292,7 @@ class Adaptive(nn.Module):
         y = _mixed(chosen[:, :, :-1], averages)
 
         level = y - base
-        trusted = (x - base) * trust + level * (1 - trust)  # what is not trusted is not regressed
+        trusted = (x - base) * trust + level * (1 - trust)  # untrusted samples do not enter the regression
         extra = [y]
         features = [
             torch.asinh(((x - y) * per).clamp(-_FEATURE, _FEATURE)),
@@ -315,7 +315,7 @@ class Adaptive(nn.Module):
         chosen = self.choose_second(self.second(h)).reshape(batch, channels, -1, time)
         estimate = _mixed(chosen[:, :, :-1], torch.cat([averages, torch.stack(extra, 2)], 2))
         estimate = torch.where(estimate == estimate, estimate, x)  # weights so large that float32 overflows
-        # No average of n samples is surer than σ √((1 + 2ρ)/n): the first seconds of records are too rare to learn it.
+        # Least uncertainty of an average of n samples, σ √((1 + 2ρ)/n): records start too rarely for it to be learned.
         surest = ((1 + 2 * lag1).clamp_min(0.1) / mass.around(config.reach).clamp_min(1)).sqrt()
         doubt = torch.where(chosen[:, :, -1] == chosen[:, :, -1], chosen[:, :, -1], 6.0)
         spread = torch.maximum(torch.exp(doubt.clamp(-6, 6) - 1.5), surest)

@@ -1,6 +1,6 @@
 """The terms of the training loss, all in scaled units.
 
-Each term is a mean over the weighted samples and channels of a family, summed over families: literal sums would weigh a
+Each term is a mean over the weighted samples and channels of a family, summed over families: plain sums would weight a
 family by its number of channels. Arrays are (batch, channel, time); `families` are channel counts in order.
 """
 
@@ -11,13 +11,13 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-_CORNER = 0.25  # of Nyquist: above it the paper, too, calls everything noise
-_FAINT = 1e-3  # power of a sine with 1/2000 of the scale in a 128-window: nothing below it is worth matching
-_ABOVE_FLOOR = 4.0  # power a bin must have over the noise floor for its spectrum to say something about the signal
+_CORNER = 0.25  # of Nyquist: the paper, too, treats everything above it as noise
+_FAINT = 1e-3  # power of a sine with 1/2000 of the scale in a 128-window: lower power is not matched
+_ABOVE_FLOOR = 4.0  # least ratio of a bin's power to the noise floor for it to be matched
 
 
 def reconstruction(estimate: Tensor, target: Tensor, weight: Tensor, families: Sequence[int]) -> Tensor:
-    """Σ_g mean |ŷ − y|; where the weight is 0 the target may hold anything."""
+    """Σ_g mean |ŷ − y|; where the weight is 0 the target is ignored."""
     return family_mean((estimate - _known(target, weight)).abs(), weight, families)
 
 
@@ -33,14 +33,14 @@ def variation(estimate: Tensor, weight: Tensor, families: Sequence[int]) -> Tens
 
 
 def mass(estimate: Tensor, target: Tensor, weight: Tensor, families: Sequence[int]) -> Tensor:
-    """Σ_g mean |⟨ŷ⟩ − ⟨y⟩| of window means: what was there in the window stays there."""
+    """Σ_g mean |⟨ŷ⟩ − ⟨y⟩| of window means: conserves the mass in a window."""
     count = weight.sum(dim=-1, keepdim=True)
     error = ((estimate - _known(target, weight)) * weight).sum(dim=-1, keepdim=True) / count.clamp(min=1.0)
     return family_mean(error.abs(), (count > 0).to(error.dtype), families)
 
 
 def spectral(estimate: Tensor, target: Tensor, weight: Tensor, families: Sequence[int]) -> Tensor:
-    """Σ_g mean |log P(ŷ) − log P(y)| below the noise corner, where the target's power stands above its noise floor."""
+    """Σ_g mean |log P(ŷ) − log P(y)| below the noise corner, where the target's power exceeds its noise floor."""
     count = weight.sum(dim=-1, keepdim=True).clamp(min=1.0)
     powers = []
     for x in (estimate, _known(target, weight)):

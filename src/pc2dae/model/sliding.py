@@ -10,7 +10,7 @@ from pc2dae.denoiser import LARGEST
 
 
 def shift(x: Tensor, by: int) -> Tensor:
-    """x(t + by), the end's own value beyond the ends."""
+    """x(t + by), with the first or last value beyond the ends."""
     padded = F.pad(x, (max(-by, 0), max(by, 0)), mode="replicate")
     return padded.narrow(-1, max(by, 0), x.shape[-1])
 
@@ -36,15 +36,15 @@ class Windows:
         return self.at(1 - width, width)
 
     def ahead(self, width: int) -> Tensor:
-        """Sum over t … t + width − 1, at most as far as the variant looks."""
+        """Sum over t … t + width − 1, limited to the look-ahead of the variant."""
         return self.at(0, min(width, self.right))
 
     def around(self, width: int) -> Tensor:
-        """Sum over t − width + 1 … t + width − 1, at most as far as the variant looks."""
+        """Sum over t − width + 1 … t + width − 1, limited to the look-ahead of the variant."""
         return self.left(width) + self.ahead(width) - self.x if self.right > 1 else self.left(width)
 
     def count(self, width: int) -> int:
-        """Samples in the window of `around`."""
+        """Number of samples in the window of `around`."""
         return width + min(width, self.right) - 1
 
     def mean(self, width: int) -> Tensor:

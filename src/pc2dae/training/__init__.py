@@ -1,1 +1,1 @@
-"""Training: objectives, the one loop, checkpoints, export (torch)."""
+"""Training: objectives, training loop, checkpoints, export (torch)."""

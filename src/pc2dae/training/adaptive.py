@@ -1,4 +1,4 @@
-"""The adaptive network from a pretraining run to files that ship: weights, ONNX twin, card."""
+"""From a pretraining run of the adaptive network to the shipped files: weights, ONNX, card."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Deployed(nn.Module):
 
 
 def reach_of(network: Adaptive) -> tuple[int, int]:
-    """How many samples before and after it an estimate depends on, measured by moving one sample."""
+    """Number of samples before and after it on which an estimate depends, measured by perturbing one sample."""
     length, probe = 4001, Adaptive(network.config).double().eval()
     probe.load_state_dict(network.state_dict())
     generator = torch.Generator().manual_seed(0)
@@ -60,7 +60,7 @@ def reach_of(network: Adaptive) -> tuple[int, int]:
     with torch.no_grad():
         before, after = (probe(x, ones, ones, 0 * ones, 0 * ones, group)[0] for x in (values, moved))
     touched = torch.nonzero((before != after).any(1)[0]).flatten() - length // 2
-    return int(touched.max()), -int(touched.min())  # what it touches later is what the later ones look back on
+    return int(touched.max()), -int(touched.min())  # estimates affected after the sample are those that look back on it
 
 
 def _elu(x: Any, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0) -> Any:
@@ -74,7 +74,7 @@ def _asinh(x: Any) -> Any:
     return op.Mul(size, op.Clip(op.Mul(x, 1e30), -1.0, 1.0))
 
 
-# onnxruntime has these two in scalar code: from its fast operators they are worked out in half the time and less.
+# onnxruntime implements these two in scalar code; composed of vectorised operators they take less than half the time.
 _FASTER: dict[Callable[..., Any], Callable[..., Any]] = {
     torch.ops.aten.elu.default: _elu,
     torch.ops.aten.asinh.default: _asinh,
@@ -104,7 +104,7 @@ def export_adaptive(network: Adaptive, card: Card) -> bytes:
 
 
 def with_weights(data: bytes, network: Adaptive, card: Card) -> bytes:
-    """The ONNX in `data` with the weights of `network` in place of its own: the same graph, exported once."""
+    """The ONNX in `data` with its weights replaced by those of `network`; the graph is exported only once."""
     model = onnx.load_from_string(data)
     del model.metadata_props[:]
     state = network.state_dict()
@@ -117,7 +117,7 @@ def with_weights(data: bytes, network: Adaptive, card: Card) -> bytes:
 
 
 def initializers(model: onnx.ModelProto) -> dict[str, onnx.TensorProto]:
-    """The constants of an ONNX of `Deployed`, those that are weights by the name of their parameter."""
+    """The constants of an ONNX of `Deployed`; weights are keyed by parameter name."""
     return {parameter_name(tensor.name.removeprefix("network.")): tensor for tensor in model.graph.initializer}
 
 
@@ -130,7 +130,7 @@ def _example(rng: np.random.Generator, batch: int, channels: int, length: int) -
 
 
 def _verify(deployed: Deployed, data: bytes) -> None:
-    """Refuse a twin that differs from torch, or that breaks the promise on any input."""
+    """Refuse an export that differs from torch, or whose output is not finite or lies below the bound."""
     twin = adaptive_of(data, verify_onnx(data, where="the export"), name="the export").network
     rng = np.random.default_rng(1)
     for batch, channels, length in ((1, 1, 300), (2, 15, 700), (1, 50, 64)):
@@ -151,7 +151,7 @@ def _verify(deployed: Deployed, data: bytes) -> None:
 
 
 def make_card(network: Adaptive, *, variant: str, seed: int, steps: int) -> Card:
-    """What the model is and how it was made."""
+    """The model card: what the model is and how it was trained."""
     look_back, look_ahead = reach_of(network)
     return {
         "name": variant,
@@ -195,15 +195,15 @@ def ship(network: Adaptive, card: Card, folder: Path) -> None:
 
 
 def main() -> None:
-    """Pretrain a variant, or take the shipped one, and write what ships; an interrupted run resumes."""
+    """Pretrain a variant, or use the shipped weights, and write the files to ship; an interrupted run resumes."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("-o", "--out", type=Path, required=True)
     parser.add_argument("--variant", choices=VARIANTS, default="adaptive")
     parser.add_argument("--steps", type=int, default=SETTINGS.steps)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--start", type=Path, help="weights (.safetensors) to go on from")
+    parser.add_argument("--start", type=Path, help="weights (.safetensors) to start from")
     parser.add_argument("--rate", type=float, default=SETTINGS.learning_rate, help="peak learning rate")
-    parser.add_argument("--shipped", action="store_true", help="no training: the shipped weights in a new ONNX")
+    parser.add_argument("--shipped", action="store_true", help="do not train: export the shipped weights to a new ONNX")
     chosen = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     if chosen.shipped:

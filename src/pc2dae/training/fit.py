@@ -1,7 +1,7 @@
-"""The one training loop: every network of the project goes through it, the neural baselines included.
+"""The training loop of all networks, including the neural baselines.
 
-A step's randomness depends on the seed and the step's number alone, and everything else a run needs is in one file that
-is replaced whole: so a run that was killed at any moment goes on from its last look and ends in the same bytes.
+The randomness of a step depends only on the seed and the step number, and all other state is in one file that is
+replaced atomically: a run killed at any time resumes from its last evaluation and gives identical weights.
 """
 
 from __future__ import annotations
@@ -22,31 +22,31 @@ from torch import Tensor, nn
 from pc2dae.atomic import replacing
 from pc2dae.errors import ModelError
 
-B = TypeVar("B")  # whatever `draw` gives and `loss` takes
+B = TypeVar("B")  # a batch, as returned by `draw` and passed to `loss`
 
 
 @dataclass(frozen=True)
 class TrainingSettings:
-    """How long and how fast to learn."""
+    """Hyperparameters of the training loop."""
 
     steps: int = 900
-    batch: int = 16  # windows per step: many small steps learn faster here than few large ones
+    batch: int = 16  # windows per step: many small steps converge faster here than few large ones
     learning_rate: float = 1e-2  # peak, after the warm-up; ten times the usual, which the cosine decay makes safe
     warmup: int = 50  # steps
     weight_decay: float = 1e-4
-    clip: float = 1.0  # norm of the gradient: one plume edge must not undo a hundred steps
-    every: int = 25  # steps between looks at the held-out loss
-    patience: int = 12  # looks without a better one before stopping
+    clip: float = 1.0  # gradient norm: one plume edge must not undo a hundred steps
+    every: int = 25  # steps between evaluations of the held-out loss
+    patience: int = 12  # evaluations without improvement before stopping
     seed: int = 0
-    threads: int = 1  # more hurt at this size, and change the last bits
+    threads: int = 1  # more are slower at this size and change the last bits of the result
 
 
 @dataclass(frozen=True)
 class Look:
-    """The losses at one moment."""
+    """The losses at one evaluation."""
 
     step: int
-    train: float  # mean since the last look
+    train: float  # mean since the last evaluation
     held_out: float
     terms: dict[str, float]  # of the held-out loss
 
@@ -61,18 +61,18 @@ def fit(
     state: Path | None = None,
     report: Callable[[Look], None] | None = None,
 ) -> list[Look]:
-    """Train `network` in place and leave in it the weights of the best held-out loss; return every look.
+    """Train `network` in place, restore the weights of the best held-out loss, and return all evaluations.
 
-    `draw` gives the batch of a step, `loss` the terms whose sum is minimised. With a file `state` the run can be
-    killed and started again.
+    `draw` returns the batch of a step, `loss` the terms whose sum is minimised. With a file `state`, an interrupted
+    run resumes.
     """
     torch.set_num_threads(settings.threads)
     optimiser = torch.optim.AdamW(network.parameters(), lr=1.0, weight_decay=settings.weight_decay, fused=True)
     best = {name: value.clone() for name, value in network.state_dict().items()}
-    looks = _restore(state, network, optimiser, best) if state is not None and state.exists() else []
+    evaluations = _restore(state, network, optimiser, best) if state is not None and state.exists() else []
     losses: list[float] = []
-    for step in range(looks[-1].step if looks else 0, settings.steps):
-        if _is_over(looks, settings):
+    for step in range(evaluations[-1].step if evaluations else 0, settings.steps):
+        if _is_over(evaluations, settings):
             break
         torch.manual_seed(settings.seed * 1_000_003 + step)  # dropout
         batch = draw(np.random.default_rng([settings.seed, step]))
@@ -87,21 +87,21 @@ def fit(
         losses.append(float(total.detach()))
         if (step + 1) % settings.every == 0 or step + 1 == settings.steps:
             terms = judge(network, held_out, loss, step + 1)
-            looks.append(Look(step + 1, sum(losses) / len(losses), sum(terms.values()), terms))
+            evaluations.append(Look(step + 1, sum(losses) / len(losses), sum(terms.values()), terms))
             losses.clear()
-            if looks[-1] is _best(looks):
+            if evaluations[-1] is _best(evaluations):
                 best = {name: value.clone() for name, value in network.state_dict().items()}
             if state is not None:
-                _keep(state, network, optimiser, best, looks)
+                _keep(state, network, optimiser, best, evaluations)
             if report is not None:
-                report(looks[-1])
-    if looks and not math.isfinite(_best(looks).held_out):
+                report(evaluations[-1])
+    if evaluations and not math.isfinite(_best(evaluations).held_out):
         raise ModelError(
             "training diverged: no held-out loss was finite", hint="lower the learning rate, check the data"
         )
     network.load_state_dict(best)
     network.eval()
-    return looks
+    return evaluations
 
 
 def learning_rate(step: int, settings: TrainingSettings) -> float:
@@ -116,22 +116,22 @@ def learning_rate(step: int, settings: TrainingSettings) -> float:
 def judge(
     network: nn.Module, held_out: Sequence[B], loss: Callable[[nn.Module, B, int], dict[str, Tensor]], step: int
 ) -> dict[str, float]:
-    """The mean of each loss term over the held-out batches, dropout off."""
+    """The mean of each loss term over the held-out batches, without dropout."""
     network.eval()
     terms = [loss(network, batch, step) for batch in held_out]
     return {name: float(torch.stack([t[name] for t in terms]).mean()) for name in terms[0]}
 
 
-def _best(looks: list[Look]) -> Look:
-    return min(looks, key=lambda look: look.held_out if math.isfinite(look.held_out) else math.inf)
+def _best(evaluations: list[Look]) -> Look:
+    return min(evaluations, key=lambda look: look.held_out if math.isfinite(look.held_out) else math.inf)
 
 
-def _is_over(looks: list[Look], settings: TrainingSettings) -> bool:
-    return bool(looks) and len(looks) - 1 - looks.index(_best(looks)) >= settings.patience
+def _is_over(evaluations: list[Look], settings: TrainingSettings) -> bool:
+    return bool(evaluations) and len(evaluations) - 1 - evaluations.index(_best(evaluations)) >= settings.patience
 
 
 def _keep(
-    path: Path, network: nn.Module, optimiser: torch.optim.Optimizer, best: dict[str, Tensor], looks: list[Look]
+    path: Path, network: nn.Module, optimiser: torch.optim.Optimizer, best: dict[str, Tensor], evaluations: list[Look]
 ) -> None:
     tensors = {f"now.{name}": value for name, value in network.state_dict().items()}
     tensors |= {f"best.{name}": value for name, value in best.items()}
@@ -141,16 +141,16 @@ def _keep(
         save_file(
             {k: v.contiguous() for k, v in tensors.items()},
             temporary,
-            {"looks": json.dumps([asdict(x) for x in looks])},
+            {"looks": json.dumps([asdict(x) for x in evaluations])},
         )
 
 
 def _restore(path: Path, network: nn.Module, optimiser: torch.optim.Optimizer, best: dict[str, Tensor]) -> list[Look]:
-    """Put a kept run back; one that cannot be read is started again."""
+    """Restore a saved run; if it cannot be read, training starts from the beginning."""
     try:
         with safe_open(path, framework="pt") as file:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
-            looks = [Look(**look) for look in json.loads(file.metadata()["looks"])]
+            evaluations = [Look(**look) for look in json.loads(file.metadata()["looks"])]
     except (SafetensorError, OSError, ValueError):
         return []
     network.load_state_dict({n: tensors[f"now.{n}"] for n in best})
@@ -161,4 +161,4 @@ def _restore(path: Path, network: nn.Module, optimiser: torch.optim.Optimizer, b
         if kind == "optimiser":
             moments.setdefault(int(index), {})[rest[0]] = value
     optimiser.load_state_dict({"state": moments, "param_groups": optimiser.state_dict()["param_groups"]})
-    return looks
+    return evaluations

@@ -1,12 +1,12 @@
 """Pretraining of the adaptive denoiser on random simulated suites; `training/adaptive.py` has the command.
 
-The loss is what the estimate is judged by, each channel against its own raw error so that no channel outweighs another:
+The loss follows the evaluation metrics, each channel relative to its own raw error so that none outweighs another:
     MAE/MAE₀ + ¼ log(MSE/MSE₀ + 0.003) + 0.3 · MAE of 32-s means/MAE₀ + 0.1 · pinball₀.₉(log|error|, log 1.645 σ̂).
-The last term makes ±1.645 σ̂ hold 90 % of the errors; it does not pull on the estimate itself.
-Scenes of moderate signal come first, and most of the learning; a fifth as many steps then go on with channels whose
-plumes rise thousands of σ, where a hundredth of a wrong average is worse than the noise. The weights that ship lie
-halfway between the ends of both stages: as good in dim scenes as the first, in bright ones as the second. Training that
-goes on from other weights goes half the way from there: what was learned before is not to be lost.
+The last term makes ±1.645 σ̂ contain 90 % of the errors; it has no gradient with respect to the estimate.
+Most steps train on scenes of moderate signal; a fifth as many then continue with channels whose plumes rise thousands
+of σ, where one per cent of a wrong average exceeds the noise. The shipped weights are the mean of the weights after
+each stage: as good as the first in dim scenes and as the second in bright ones. Training that starts from other weights
+likewise ends halfway between these and the new ones, to retain what was learned before.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from pc2dae.training.fit import Look, TrainingSettings, fit
 
 SETTINGS = TrainingSettings(steps=4000, learning_rate=3e-3, warmup=100, every=100, patience=1000)
 BRIGHT = TrainingSettings(learning_rate=1e-3, warmup=50, every=100, patience=1000)
-BRIGHT_SHARE = 5  # steps before for one of these
+BRIGHT_SHARE = 5  # first-stage steps per bright step
 BRIGHT_SNR = 3000.0  # a CO cell in fresh smoke
 LENGTH = 1024  # samples of a scene: a short flight
 ROWS = 48  # channels of a batch, in scenes of the same number of channels
 _CHANNELS = (1, 2, 3, 4, 6, 8, 12)
-_MISJUDGED = 0.08  # the noise level of a flight is known to about this much
+_MISJUDGED = 0.08  # relative error of a flight's estimated noise level
 _log = logging.getLogger(__name__)
 
 
@@ -67,7 +67,7 @@ def _scaled(rng: np.random.Generator, channels: int, length: int, highest_snr: f
 
 
 def scene_loss(network: nn.Module, batch: Scenes, step: int) -> dict[str, Tensor]:
-    """The terms above, averaged over channels; samples in gaps count a third."""
+    """The terms above, averaged over channels; samples in gaps have a weight of 0.3."""
     ones = torch.ones_like(batch.values)
     estimate, sigma = network(batch.values, batch.valid, ones, batch.lag1, torch.zeros_like(ones), batch.group)
     error, raw = estimate - batch.target, (batch.values - batch.target) * batch.valid
@@ -89,14 +89,14 @@ def scene_loss(network: nn.Module, batch: Scenes, step: int) -> dict[str, Tensor
 
 
 def _bounded(ratio: Tensor) -> Tensor:
-    """Linear up to 3, logarithmic beyond: one hopeless channel does not decide a step."""
+    """Linear up to 3, logarithmic beyond, so that one channel with a large error does not dominate a step."""
     return torch.where(ratio < 3, ratio, 3 + torch.log(ratio.clamp_min(3) / 3))
 
 
 def pretrain(
     folder: Path, *, variant: str = "adaptive", settings: TrainingSettings = SETTINGS, start: Path | None = None
 ) -> Adaptive:
-    """Train a variant from a seed, or on from weights in the file `start`; the same call resumes a run cut short."""
+    """Train a variant from a seed or from the weights in `start`; the same call resumes an interrupted run."""
     torch.manual_seed(settings.seed)
     network = Adaptive(VARIANTS[variant])
     if start is not None:

@@ -1,1 +1,1 @@
-"""The ground station: a page to drop a flight on, look, compare, download, and watch live; `pc2dae serve` opens it."""
+"""The ground station: a web page to upload, view, compare and download flights, and a live view (`pc2dae serve`)."""

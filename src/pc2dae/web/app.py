@@ -27,7 +27,7 @@ from pc2dae.web.settings import Settings
 from pc2dae.web.station import Station
 
 STATIC = Path(__file__).parent / "static"
-_REVALIDATE = {"Cache-Control": "no-cache"}  # browsers keep the files and ask whether they have changed
+_REVALIDATE = {"Cache-Control": "no-cache"}  # browsers cache the files but revalidate them
 
 
 class _Files(StaticFiles):
@@ -88,7 +88,7 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 
 async def _invalid(request: Request, error: Exception) -> Response:
-    """The first error of a request, in one line."""
+    """The first validation error of a request, in one line."""
     first = error.errors()[0] if isinstance(error, RequestValidationError) else {}
     place = ".".join(str(part) for part in first.get("loc", ())[1:])
     message = str(first.get("msg", "invalid request"))

@@ -21,7 +21,7 @@ from pc2dae.web.settings import Settings, is_loopback
 
 COOKIE = "pc2dae_token"
 _SAFE = ("GET", "HEAD", "OPTIONS")
-_PUBLIC = ("/", "/health")  # and /static/: the page asks for the token itself
+_PUBLIC = ("/", "/health")  # and /static/: the page prompts for the token
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
     "img-src 'self' data: blob:; connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'self'; "
@@ -36,13 +36,13 @@ HEADERS = {
 
 
 class Guard:
-    """An ASGI application in front of another."""
+    """ASGI middleware that authorises requests."""
 
     def __init__(self, app: ASGIApp, settings: Settings, station: Any = None) -> None:
         self.app, self.settings, self.station = app, settings, station
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Refuse unauthorised requests, pass on the rest."""
+        """Reject unauthorised requests and forward the others."""
         if scope["type"] != "http":
             if scope["type"] == "lifespan":
                 await self.app(scope, receive, send)
@@ -73,7 +73,7 @@ class Guard:
         return None
 
     def _is_own(self, scope: Scope, headers: Headers, host: str) -> bool:
-        """Whether the request comes from our own page; programs send no such header."""
+        """Whether the request comes from our own page; non-browser clients do not send these headers."""
         site = headers.get("sec-fetch-site", "none")
         if site not in ("same-origin", "none"):
             return scope["method"] in _SAFE and headers.get("sec-fetch-mode") == "navigate"
@@ -86,7 +86,7 @@ class Guard:
             return False
 
     def _token(self, scope: Scope, headers: Headers) -> Response | None:
-        if scope["path"] == "/" and scope["method"] == "GET" and self._matches(_asked(scope)):
+        if scope["path"] == "/" and scope["method"] == "GET" and self._matches(_query_token(scope)):
             answer = RedirectResponse("/", status_code=303)
             answer.set_cookie(COOKIE, self._sealed(), httponly=True, samesite="strict", max_age=30 * 86400,
                               secure=scope.get("scheme") == "https")  # fmt: skip
@@ -102,7 +102,7 @@ class Guard:
             cookie = None
         if cookie is not None and secrets.compare_digest(cookie.value.encode(), self._sealed().encode()):
             return None
-        return _no(401, "a token is needed", "open the address with ?token=…, or send Authorization: Bearer …")
+        return _no(401, "a token is required", "open the address with ?token=…, or send Authorization: Bearer …")
 
     def _matches(self, given: str) -> bool:
         return secrets.compare_digest(given.encode("utf-8", "replace"), str(self.settings.token).encode())
@@ -112,8 +112,8 @@ class Guard:
         return hashlib.sha256(f"pc2dae cookie {self.settings.token}".encode()).hexdigest()
 
 
-def _asked(scope: Scope) -> str:
-    """The token in the address, or nothing."""
+def _query_token(scope: Scope) -> str:
+    """The token in the query string, or an empty string."""
     try:
         query: bytes = scope.get("query_string", b"")
         return parse_qs(query.decode("latin-1"), max_num_fields=20).get("token", [""])[0]
@@ -122,7 +122,7 @@ def _asked(scope: Scope) -> str:
 
 
 def _name_of(host: str) -> str:
-    """The name in a Host header, without its port."""
+    """The host name in a Host header, without the port."""
     return host[: host.find("]") + 1] if host.startswith("[") else host.partition(":")[0]
 
 

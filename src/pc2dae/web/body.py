@@ -1,4 +1,4 @@
-"""Bodies of requests other than uploads: small, and not slower than they need to be."""
+"""Size and time limits for the bodies of requests other than uploads."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pc2dae.web.settings import Limits
 
-_UPLOAD = ("POST", "/api/flights")  # counts and times its body itself
+_UPLOAD = ("POST", "/api/flights")  # enforces its own limits
 
 
 class SmallBody:
-    """Reads the whole of a small body before the application sees the request."""
+    """ASGI middleware that reads a small body completely before it calls the application."""
 
     def __init__(self, app: ASGIApp, limits: Limits) -> None:
         self.app, self.limits = app, limits
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Refuse what is too long or too slow."""
+        """Reject bodies that are too large or arrive too slowly."""
         if scope["type"] != "http" or (scope["method"], scope["path"]) == _UPLOAD or scope["method"] in ("GET", "HEAD"):
             await self.app(scope, receive, send)
             return
@@ -29,7 +29,7 @@ class SmallBody:
             try:
                 message = await asyncio.wait_for(receive(), self.limits.quiet_s)
             except TimeoutError:
-                await self._no(408, "the request body did not end")(scope, receive, send)
+                await self._no(408, "the request body is incomplete")(scope, receive, send)
                 return
             if message["type"] == "http.disconnect":
                 return

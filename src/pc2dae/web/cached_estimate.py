@@ -1,4 +1,4 @@
-"""A denoiser that returns a stored estimate, so that another strength needs no second run."""
+"""A denoiser that returns a stored estimate, so that changing the strength does not run the model again."""
 
 from __future__ import annotations
 

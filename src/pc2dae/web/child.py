@@ -14,14 +14,14 @@ _GENTLY_S = 3.0
 
 
 class Child:
-    """A module of ours in a process of its own; it ends when its standard input does."""
+    """A pc2dae module running in a child process, which exits when its standard input is closed."""
 
     def __init__(self, module: str) -> None:
         self.module = module
         self.process: asyncio.subprocess.Process | None = None
 
     async def run(self, spec: dict[str, Any]) -> AsyncIterator[dict[str, Any]]:
-        """Start it, and yield every message until it ends."""
+        """Start the process and yield its messages until it exits."""
         self.process = await start_child(self.module)
         assert self.process.stdin is not None  # nosec B101  # for the type checker
         assert self.process.stdout is not None  # nosec B101  # for the type checker
@@ -36,7 +36,7 @@ class Child:
             await end_child(self.process)
 
     async def end(self, *, gently: bool = False) -> None:
-        """End it; `gently` lets it disconnect from the broker."""
+        """Stop the process; `gently` lets it disconnect from the broker first."""
         if self.process is None:
             return
         if gently and self.process.stdin is not None:

@@ -18,7 +18,7 @@ def write_columns(path: Path, columns: Mapping[str, Column]) -> None:
 
 
 class ColumnFile(Mapping[str, Column]):
-    """Arrays by name, each read when it is used."""
+    """Arrays by name, each read on first access."""
 
     def __init__(self, path: Path) -> None:
         self._file = np.load(path, allow_pickle=False)

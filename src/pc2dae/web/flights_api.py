@@ -1,4 +1,4 @@
-"""Routes of flights: upload, look, denoise, download."""
+"""Routes for flights: upload, view, denoise, download."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _FORM = {
 
 
 def the_station(request: Request) -> Station:
-    """The station behind a request."""
+    """The ground station that serves a request."""
     station: Station = request.app.state.station
     return station
 
@@ -49,7 +49,7 @@ At = Annotated[Station, Depends(the_station)]
 
 
 def the_flight(station: At, flight: Annotated[Key, Path()]) -> Flight:
-    """The flight in the path."""
+    """The flight identified in the path."""
     return station.flight(flight)
 
 
@@ -81,7 +81,7 @@ async def upload_flight(station: At, request: Request) -> Accepted:
 
 @routes.get("/{flight}")
 async def look_at_flight(station: At, flight: Of) -> dict[str, Any]:
-    """Everything about a flight but its curves."""
+    """Everything about a flight except its time series."""
     facts = station.store.facts(flight.id) or {}
     runs = [
         run.model_dump() | (station.store.facts(flight.id, run.id) or {}) for run in station.store.runs_of(flight.id)
@@ -185,7 +185,7 @@ async def download(
     chosen = _ready(station, flight, run) if run is not None else None
     path = await station.export(flight, chosen, form)
     name = f"{slug(flight.name)}{f'-{chosen.method}' if chosen is not None else ''}.{form}"
-    sandbox = {"Content-Security-Policy": "sandbox; default-src 'none'"}  # never opened as a page of ours
+    sandbox = {"Content-Security-Policy": "sandbox; default-src 'none'"}  # never rendered in the origin of this server
     return FileResponse(path, media_type=FORMATS[form], filename=name, headers=sandbox)
 
 

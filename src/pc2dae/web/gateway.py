@@ -1,4 +1,4 @@
-"""The child process that runs a gateway on the broker for the ground station, as `pc2dae stream` does elsewhere."""
+"""The child process that runs a gateway for the ground station, equivalent to `pc2dae stream --mqtt`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pc2dae.errors import Pc2daeError
 
 
 def main() -> None:
-    """Run until standard input ends; every acknowledged message is on disk."""
+    """Run until standard input is closed; every acknowledged message is on disk."""
     spec = json.loads(sys.stdin.buffer.readline())
     stop = threading.Event()
     threading.Thread(target=_wait_for_end, args=(stop,), daemon=True).start()

@@ -17,8 +17,8 @@ from pc2dae.errors import Pc2daeError
 from pc2dae.web.schemas import ServerJob
 from pc2dae.web.settings import Limits
 
-_KEPT = 500  # finished jobs that are kept
-_LINE = 1 << 20  # longest message of a worker
+_KEPT = 500  # finished jobs to keep
+_LINE = 1 << 20  # bytes: longest message from a worker
 _SECRETS = ("PC2DAE_TOKEN", "PC2DAE_MQTT_PASSWORD")
 _log = logging.getLogger(__name__)
 
@@ -42,7 +42,7 @@ async def start_child(module: str, *arguments: str) -> asyncio.subprocess.Proces
 
 
 async def end_child(child: asyncio.subprocess.Process) -> None:
-    """Kill a child and all it started."""
+    """Kill a child process and all its descendants."""
     if child.returncode is None:
         with suppress(ProcessLookupError):
             os.killpg(child.pid, signal.SIGKILL)
@@ -57,7 +57,7 @@ class Jobs:
     ) -> None:
         self.limits, self.on_start, self.finish, self.count = limits, on_start, finish, workers
         self.jobs: OrderedDict[str, ServerJob] = OrderedDict()
-        self.specs: dict[str, Spec] = {}  # of jobs that wait
+        self.specs: dict[str, Spec] = {}  # of queued jobs
         self.under_way: dict[str, asyncio.Task[None]] = {}
         self.changed: dict[str, asyncio.Event] = {}
         self.work = asyncio.Semaphore(0)
@@ -66,12 +66,12 @@ class Jobs:
         self.is_closed = False
 
     def start(self) -> None:
-        """Begin to work."""
+        """Start processing the queue."""
         self.loops = [asyncio.create_task(self._loop()) for _ in range(self.count)]
         self._prepare_spare()
 
     async def stop(self) -> None:
-        """Stop at once; running jobs are restarted at the next start."""
+        """Stop immediately; running jobs are restarted at the next start."""
         for task in [*self.loops, *self.under_way.values()]:
             task.cancel()
         await asyncio.gather(*self.loops, *self.under_way.values(), return_exceptions=True)
@@ -79,13 +79,13 @@ class Jobs:
             await end_child(await self.spare)
 
     def close(self) -> None:
-        """End the streams of all followers."""
+        """Close the event streams of all followers."""
         self.is_closed = True
         for event in self.changed.values():
             event.set()
 
     def check_room(self) -> None:
-        """Refuse when too many jobs are waiting."""
+        """Raise `QueueFull` if too many jobs are waiting."""
         if len(self.specs) >= self.limits.queue:
             raise QueueFull(f"{len(self.specs)} jobs are waiting", hint="try again when some are done")
 
@@ -99,20 +99,20 @@ class Jobs:
         return job
 
     def listed(self) -> list[ServerJob]:
-        """All jobs, the newest last, those that wait with their place in the queue."""
+        """All jobs, newest last; queued jobs include their position in the queue."""
         return [self.shown(job) for job in self.jobs.values()]
 
     def shown(self, job: ServerJob) -> ServerJob:
-        """The job with its place in the queue."""
+        """The job with its position in the queue."""
         return job.model_copy(update={"position": list(self.specs).index(job.id) if job.id in self.specs else 0})
 
     @property
     def waiting(self) -> int:
-        """How many jobs wait."""
+        """Number of queued jobs."""
         return len(self.specs)
 
     async def cancel(self, job: ServerJob) -> None:
-        """Take a job out of the queue, or kill its worker."""
+        """Remove a job from the queue, or kill its worker."""
         if self.specs.pop(job.id, None) is not None:
             await self._end(job, "cancelled", error="cancelled")
         elif (task := self.under_way.get(job.id)) is not None:
@@ -121,21 +121,21 @@ class Jobs:
             await self._end(job, "cancelled", error="cancelled")
 
     async def follow(self, job: ServerJob) -> AsyncIterator[ServerJob]:
-        """The job now, and again whenever something about it changes, until it is over."""
+        """Yield the job now and after every change, until it has ended."""
         while not self.is_closed:
             event = self.changed.setdefault(job.id, asyncio.Event())
             message = self.shown(job)
             yield message
             if message.state not in ("queued", "working"):  # the state sent: the job may have ended since
                 return
-            with suppress(TimeoutError):  # the place in the queue changes without an event
+            with suppress(TimeoutError):  # the position in the queue changes without an event
                 await asyncio.wait_for(event.wait(), 2.0)
 
     async def _loop(self) -> None:
         while True:
             await self.work.acquire()
             if not self.specs:
-                continue  # it was cancelled
+                continue  # cancelled while queued
             number = next(iter(self.specs))
             job, spec = self.jobs[number], self.specs.pop(number)
             task = asyncio.create_task(self._do(job, spec))
@@ -180,7 +180,7 @@ class Jobs:
             except ValueError:
                 return {"error": "worker sent invalid JSON", "hint": None}
             if message is None:
-                return {"error": _last_words(await child.wait(), self.limits), "hint": "is the file whole?"}
+                return {"error": _exit_reason(await child.wait(), self.limits), "hint": "is the file complete?"}
             if "done" in message or "error" in message:
                 return dict(message)
             job.fraction, job.message = float(message["fraction"]), str(message["message"])[:200]
@@ -200,7 +200,7 @@ class Jobs:
             event.set()
 
     async def _child(self) -> asyncio.subprocess.Process:
-        """The spare worker, or a new one where that is taken or dead."""
+        """The spare worker, or a new one if the spare is in use or has exited."""
         spare, self.spare = self.spare, None
         child = await spare if spare is not None else None
         return child if child is not None and child.returncode is None else await start_child("pc2dae.web.worker")
@@ -210,7 +210,7 @@ class Jobs:
             self.spare = asyncio.create_task(start_child("pc2dae.web.worker"))
 
 
-def _last_words(code: int, limits: Limits) -> str:
+def _exit_reason(code: int, limits: Limits) -> str:
     """Why a worker ended without a message."""
     if code == -signal.SIGXCPU or code == -signal.SIGKILL:
         return f"stopped: more than {limits.cpu_s} s of processor time, or out of memory"

@@ -1,4 +1,4 @@
-"""What a child process may use; called inside it, before it opens an uploaded file."""
+"""Resource limits of a child process, set inside it before it opens an uploaded file."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import resource
 
 
 def confine(*, cpu_s: int, memory_bytes: int, file_bytes: int) -> None:
-    """Limit this process: seconds of computing beyond those used so far, memory, size of a file written; no core dump.
+    """Limit CPU time (beyond that used so far), memory and file size of this process; disable core dumps.
 
-    Memory is what the process may write to (RLIMIT_DATA), not its address space: onnxruntime and its threads reserve
-    addresses they never use, so that RLIMIT_AS would have to be several times what is needed.
+    Memory is limited by RLIMIT_DATA, not RLIMIT_AS: onnxruntime and its threads reserve address space that they never
+    use, so RLIMIT_AS would have to be several times the memory needed.
     """
     used = int(sum(resource.getrusage(resource.RUSAGE_SELF)[:2])) + 1
     _lower(resource.RLIMIT_CPU, used + cpu_s)

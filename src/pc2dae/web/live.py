@@ -1,4 +1,4 @@
-"""The live view: estimates from the broker to the page, a gateway of our own where there is none, and replay."""
+"""The live view: forwards estimates from the broker to the page, runs a gateway if none is online, replays flights."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LONGEST = 16 * LARGEST
 
 
 class Live:
-    """The connection to the broker, the gateway and the replay; the client's thread only hands messages over."""
+    """The connection to the broker, the gateway and the replay; the MQTT client's thread only enqueues messages."""
 
     def __init__(self, settings: Settings, suites: Suites) -> None:
         self.settings, self.suites = settings, suites
@@ -48,14 +48,14 @@ class Live:
         self.tasks: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
-        """Continue as an earlier server process did."""
+        """Restore the connection of the previous server process."""
         self.loop = asyncio.get_running_loop()
         with suppress(OSError, ValidationError):
             self.feed.resume(Taken.model_validate_json(self.confirmed.read_bytes()))
         with suppress(OSError, ValidationError):
             try:
                 await self.connect(Connect.model_validate_json(self.path.read_bytes()))
-            except Pc2daeError as error:  # that broker may not be allowed any more
+            except Pc2daeError as error:  # the broker may no longer be allowed
                 self.message = str(error)
 
     async def stop(self) -> None:
@@ -66,7 +66,7 @@ class Live:
     # ── the connection ──
 
     async def connect(self, wanted: Connect) -> None:
-        """Listen to a broker, in place of the present one."""
+        """Connect to a broker, replacing the current connection."""
         address = wanted.broker or self.settings.broker
         broker = Broker.parse(address)
         if not self.settings.allows(address):
@@ -93,7 +93,7 @@ class Live:
         self.feed.buffer.notify()
 
     async def disconnect(self) -> None:
-        """Stop listening, and do not connect at the next start."""
+        """Disconnect, and do not reconnect at the next start."""
         await self._close()
         self.path.unlink(missing_ok=True)
 
@@ -160,7 +160,7 @@ class Live:
             confirmation = self.feed.receipts.confirmation()
             if confirmation is not None:
                 text = confirmation.model_dump_json()
-                await asyncio.to_thread(write_text, self.confirmed, text)  # first: the gateway drops what is confirmed
+                await asyncio.to_thread(write_text, self.confirmed, text)  # first: the gateway deletes confirmed ones
                 self.client.publish(f"{self.wanted.topic_out}/taken", text, qos=1)
 
     # ── child processes: gateway and replay ──
@@ -217,7 +217,7 @@ class Live:
         self.feed.buffer.notify()
 
     async def stop_replay(self) -> None:
-        """End the replay."""
+        """Stop the replay."""
         if self.player is not None and self.replay is not None:
             if self.replay.state in ("starting", "running"):
                 self.replay.state = "stopped"
@@ -226,7 +226,7 @@ class Live:
             self.feed.buffer.notify()
 
     def shown(self) -> LiveState:
-        """Everything but the estimates."""
+        """Live state except for the estimates."""
         channels = [
             LiveChannel(name=c.name, units=c.units, family=family.name, lower_bound=c.lower_bound)
             for family in self.suite.family

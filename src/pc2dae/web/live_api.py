@@ -1,4 +1,4 @@
-"""Routes of the live view."""
+"""Routes for the live view."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ async def state(station: At) -> LiveState:
 
 @routes.post("")
 async def connect(station: At, wanted: Connect) -> LiveState:
-    """Listen to a stream; runs a gateway unless there is one, or with `listen_only`."""
+    """Subscribe to a stream; starts a gateway unless one is online or `listen_only` is set."""
     check_broker(wanted.broker or station.settings.broker)
     station.suites.check(wanted.suite)
     await station.live.connect(wanted)
@@ -47,7 +47,7 @@ async def events(
     since: Annotated[int, Query(ge=0, le=2**53)] = 0,
     last_event_id: Annotated[str, Header(max_length=40)] = "",
 ) -> StreamingResponse:
-    """Server-sent events: `state` on every change, `estimate` for every second, starting with the last minutes."""
+    """Server-sent events: `state` on every change, `estimate` for every second, beginning with the buffered minutes."""
     after = int(last_event_id) if last_event_id.isascii() and last_event_id.isdigit() else since
 
     async def stream() -> AsyncIterator[str]:
@@ -65,7 +65,7 @@ async def events(
 
 @routes.post("/replay", status_code=202)
 async def replay(station: At, wanted: Play) -> Replay:
-    """Send a stored flight as if it were flying now; without a broker to the page alone."""
+    """Replay a stored flight as if live; without a broker, estimates go to the page only."""
     flight = station.flight(wanted.flight)
     facts = station.store.facts(flight.id) if flight.state == "ready" else None
     if facts is None:

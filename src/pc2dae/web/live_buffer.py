@@ -7,11 +7,11 @@ from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import suppress
 
-KEPT = 900  # estimates that a page opened late still gets
+KEPT = 900  # estimates sent to a newly opened page
 
 
 class LiveBuffer:
-    """The last events, numbered, and those who wait for the next one."""
+    """A buffer of the last events, numbered, and the listeners waiting for the next one."""
 
     def __init__(self) -> None:
         self.events: deque[tuple[int, str, str]] = deque(maxlen=KEPT)  # number, kind, JSON
@@ -26,19 +26,19 @@ class LiveBuffer:
         self.notify()
 
     def notify(self) -> None:
-        """Something changed: every listener continues."""
+        """Wake all listeners."""
         self.changed.set()
         self.changed = asyncio.Event()
 
     def close(self) -> None:
-        """No more events: listeners end."""
+        """Close the buffer; all listeners stop."""
         self.closed = True
         self.notify()
 
     async def listen(self, since: int, every_s: float) -> AsyncIterator[tuple[int, str, str] | None]:
         """Events after number `since`; None when something else may have changed, at least every `every_s`."""
         if since > self.last:
-            since = 0  # a number of an earlier server process
+            since = 0  # the number is from an earlier server process
         while not self.closed:
             yield None
             changed = self.changed

@@ -1,4 +1,4 @@
-"""Estimates and samples of a live stream, joined by their time, on their way to the page."""
+"""Joins the estimates and samples of a live stream by time, for the page."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FLIGHTS = 64  # whose sequence numbers are kept
 
 
 class LiveFeed:
-    """Uses every estimate once, counts gaps and repeats, and adds what was measured at that time."""
+    """Forwards every estimate once, counts gaps and duplicates, and adds the measured values of that time."""
 
     def __init__(self) -> None:
         self.buffer = LiveBuffer()
@@ -28,7 +28,7 @@ class LiveFeed:
         self.flight: str | None = None
 
     def resume(self, confirmed: Taken) -> None:
-        """Continue after what an earlier server process received."""
+        """Continue after the estimates that an earlier server process received."""
         self.receipts = Receipts(confirmed.taken, flights=_FLIGHTS)
 
     def add_health(self, payload: bytes) -> None:
@@ -41,7 +41,7 @@ class LiveFeed:
         self.late, self.refused, self.quarantined = health.late, health.refused, health.quarantined
 
     def add_sample(self, payload: bytes) -> None:
-        """Keep what was measured until its estimate arrives."""
+        """Store a sample until its estimate arrives."""
         try:
             sample = parse_sample(payload)
         except (ValueError, RecursionError):
@@ -53,7 +53,7 @@ class LiveFeed:
             self.samples.popitem(last=False)
 
     def add_estimate(self, payload: bytes, *, in_order: bool) -> None:
-        """Send an estimate to the page, unless it was there before or, `in_order`, another one is next."""
+        """Send an estimate to the page unless it is a duplicate or, with `in_order`, not the next one."""
         try:
             clean = Clean.model_validate_json(payload)
         except (ValidationError, RecursionError):
@@ -69,7 +69,7 @@ class LiveFeed:
         self.buffer.add("estimate", json.dumps(event, separators=(",", ":")))
 
     def counters(self) -> dict[str, int]:
-        """Numbers for the page."""
+        """Counters for the page."""
         receipts = self.receipts
         return {"samples": self.sampled, "estimates": receipts.estimates, "duplicates": receipts.duplicates,
                 "lost": receipts.lost, "late": self.late, "refused": self.refused,

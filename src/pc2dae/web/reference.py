@@ -1,4 +1,4 @@
-"""The API's documentation as one plain page: no script, nothing from elsewhere."""
+"""The API documentation as one HTML page without scripts or external resources."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _operation(verb: str, path: str, operation: dict[str, Any]) -> str:
 
 
 def _kind(schema: dict[str, Any]) -> str:
-    """A schema in a word, with a link where it is a model."""
+    """A short description of a schema; models are linked."""
     if "$ref" in schema:
         name = escape(schema["$ref"].rpartition("/")[2])
         return f"<a href='#{name}'>{name}</a>"

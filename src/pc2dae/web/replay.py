@@ -1,4 +1,4 @@
-"""The child process that replays a stored flight, over the broker or through a gateway of its own."""
+"""The child process that replays a stored flight, over the broker or through its own gateway."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PROGRESS_S = 0.5
 
 
 def main() -> None:
-    """Read what to replay from standard input, and report progress on standard output."""
+    """Read the replay request from standard input and report progress on standard output."""
     spec = json.loads(sys.stdin.buffer.readline())
     threading.Thread(target=_end_with_parent, daemon=True).start()
     confine(cpu_s=7 * 86400, memory_bytes=Limits().memory_bytes, file_bytes=0)
@@ -39,7 +39,7 @@ def main() -> None:
 
 
 def _publish(message: Message, count: int, spec: dict[str, Any], rate_hz: float) -> None:
-    """Over the broker."""
+    """Replay over the broker."""
     broker, reported = Broker.parse(spec["broker"]), 0.0
 
     def progress(sent: int) -> None:
@@ -53,7 +53,7 @@ def _publish(message: Message, count: int, spec: dict[str, Any], rate_hz: float)
 
 
 def _play(message: Message, count: int, spec: dict[str, Any], rate_hz: float) -> None:
-    """Through a gateway in this process, without a broker."""
+    """Replay through a gateway in this process, without a broker."""
     engine, _ = live_engine(spec["model"], suite=spec["suite"], exclude=spec["exclude"])
     with open_gateway(engine, None, patience_s=0) as gateway:
         for n, (sample, estimates) in enumerate(play(gateway, message, count, rate_hz=rate_hz)):

@@ -16,7 +16,7 @@ Text = Annotated[str, Field(max_length=120, pattern=r"^[^\x00-\x1f\x7f]*$")]
 
 
 class ApiError(BaseModel):
-    """Why a request was refused, in one line, and what to do about it."""
+    """The reason a request was refused, and a hint."""
 
     error: str
     hint: str | None = None
@@ -32,7 +32,7 @@ class ServerHealth(BaseModel):
 
 
 class Defaults(BaseModel):
-    """What the page needs to know about the server."""
+    """Server limits and defaults that the page uses."""
 
     version: str
     upload_bytes: int
@@ -45,7 +45,7 @@ class Defaults(BaseModel):
 
 
 class Method(BaseModel):
-    """Something that denoises."""
+    """A denoising method."""
 
     name: str
     title: str
@@ -54,14 +54,14 @@ class Method(BaseModel):
 
 
 class Sent(BaseModel):
-    """A file as it was sent."""
+    """An uploaded file."""
 
     name: str
     bytes: int
 
 
 class Run(BaseModel):
-    """One method's answer to one flight."""
+    """The result of one method on one flight."""
 
     id: str
     flight: str
@@ -98,7 +98,7 @@ class Flight(BaseModel):
 
 
 class ServerJob(BaseModel):
-    """Work that is waiting, under way or over."""
+    """A queued, running or finished job."""
 
     id: str
     kind: Literal["intake", "run", "export", "gallery"]
@@ -113,21 +113,21 @@ class ServerJob(BaseModel):
 
 
 class Accepted(BaseModel):
-    """A flight, and the job that reads it."""
+    """A flight and the job that reads it."""
 
     flight: Flight
     job: ServerJob
 
 
 class RunAccepted(BaseModel):
-    """A run, and the job that makes it unless it is there already."""
+    """A run, and the job that computes it unless the run already exists."""
 
     run: Run
     job: ServerJob | None = None
 
 
 class RunWanted(BaseModel):
-    """Which method, and how much of it."""
+    """Method and strength of a run."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -136,7 +136,7 @@ class RunWanted(BaseModel):
 
 
 class ReadAgain(BaseModel):
-    """How to read the files of a flight that are there already."""
+    """How to read the uploaded files of a flight again."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -145,7 +145,7 @@ class ReadAgain(BaseModel):
 
 
 class MappedChannel(BaseModel):
-    """What a column of a table is."""
+    """The mapping of one table column."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -161,7 +161,7 @@ class MappedChannel(BaseModel):
 
 
 class Mapping(BaseModel):
-    """The columns of a table, to be saved as a suite."""
+    """A mapping of table columns, to be saved as a suite."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -195,7 +195,7 @@ class SuiteShown(BaseModel):
 
 
 class Score(BaseModel):
-    """One figure of one method; family "all" is the mean of families."""
+    """One metric value of one method; family "all" is the mean over families."""
 
     run: str | None
     method: str

@@ -13,7 +13,7 @@ from pc2dae.web.store import Store
 
 def series(store: Store, flight: Flight, run: Run | None, *, channels: list[str] | None, start: float | None,
            stop: float | None, points: int) -> str:  # fmt: skip
-    """Raw, estimate, band and flags of some channels over the same times."""
+    """Raw values, estimate, band and flags of the selected channels on a common time axis."""
     facts = _facts(store, flight)
     names = [c["name"] for c in facts["channels"]]
     for name in channels or []:

@@ -14,33 +14,33 @@ from pc2dae.web.settings import Settings
 
 
 class Prompt(H11Protocol):
-    """A line on which a request's head must come at once, not letter by letter."""
+    """A connection that is closed if a request head does not arrive completely within a time limit."""
 
     head_s = 10.0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """A line is open: the first request is due."""
+        """Start the timeout for the first request head."""
         super().connection_made(transport)
-        self.due = self.loop.call_later(self.head_s, self._late)
+        self.due = self.loop.call_later(self.head_s, self._close_if_late)
 
     def data_received(self, data: bytes) -> None:
-        """Something came; where it begins another request, the rest of its head is due."""
+        """Pass data on; start the timeout if a request head is incomplete."""
         super().data_received(data)
-        if self._is_begun and self.due.when() < self.loop.time():
-            self.due = self.loop.call_later(self.head_s, self._late)
+        if self._is_head_incomplete and self.due.when() < self.loop.time():
+            self.due = self.loop.call_later(self.head_s, self._close_if_late)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Nothing is due any more."""
+        """Cancel the timeout."""
         self.due.cancel()
         super().connection_lost(exc)
 
     @property
-    def _is_begun(self) -> bool:
-        """Whether a part of a head has come, and the rest has not."""
+    def _is_head_incomplete(self) -> bool:
+        """Whether a request head has been received only in part."""
         return (self.cycle is None or self.cycle.response_complete) and bool(self.conn.trailing_data[0])
 
-    def _late(self) -> None:
-        if self._is_begun or self.cycle is None:
+    def _close_if_late(self) -> None:
+        if self._is_head_incomplete or self.cycle is None:
             self.transport.close()
 
 
@@ -65,7 +65,7 @@ class Server(uvicorn.Server):
 
 
 def open_socket(settings: Settings) -> socket.socket:
-    """The listening socket, so that its address is known before the server runs; port 0 is any."""
+    """The listening socket, so that its address is known before the server runs; port 0 means any free port."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -73,8 +73,8 @@ def open_socket(settings: Settings) -> socket.socket:
         listener.bind((settings.host, settings.port))
     except OSError as error:
         listener.close()
-        said = f"{settings.host}:{settings.port} cannot be used ({error.strerror})"
-        raise Pc2daeError(said, hint="choose another --port") from None
+        message = f"{settings.host}:{settings.port} cannot be used ({error.strerror})"
+        raise Pc2daeError(message, hint="choose another --port") from None
     return listener
 
 

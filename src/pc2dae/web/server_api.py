@@ -1,4 +1,4 @@
-"""Routes of jobs, suites, methods and the server itself."""
+"""Routes for jobs, suites, methods and the server itself."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ async def defaults(station: At) -> Defaults:
 
 @routes.get("/api/methods", tags=["server"])
 async def methods() -> list[Method]:
-    """Available methods, the default first."""
+    """Available methods, default first."""
     return list(METHODS.values())
 
 
@@ -70,7 +70,7 @@ def delete_suite(station: At, name: Annotated[SuiteName, Path()]) -> None:
 
 @routes.get("/api/jobs", tags=["jobs"])
 async def list_jobs(station: At) -> list[ServerJob]:
-    """Jobs since the server started, the newest last."""
+    """Jobs since the server started, newest last."""
     return station.jobs.listed()
 
 

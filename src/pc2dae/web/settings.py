@@ -10,7 +10,7 @@ from pc2dae.edge.broker import Broker
 from pc2dae.errors import Pc2daeError
 
 LEAST_TOKEN = 8  # characters
-MODEL = "adaptive"  # the run that every flight gets by itself
+MODEL = "adaptive"  # the model run automatically on every flight
 
 
 @dataclass(frozen=True)
@@ -20,12 +20,12 @@ class Limits:
     upload_bytes: int = 200_000_000
     upload_files: int = 1_000
     json_bytes: int = 1_000_000  # of any other request
-    quiet_s: float = 10.0  # longest silence within a body
-    least_bytes_s: float = 1_000.0  # slower than this over a whole body is too slow
+    quiet_s: float = 10.0  # longest pause within a body
+    least_bytes_s: float = 1_000.0  # lowest accepted average rate of a body
     members: int = 1_000  # of a zip
     unpacked_bytes: int = 2_000_000_000
-    unpacked_ratio: float = 200.0  # logs shrink to a tenth; bombs to a thousandth
-    queue: int = 32  # jobs that may wait
+    unpacked_ratio: float = 200.0  # logs compress to about a tenth, zip bombs to a thousandth
+    queue: int = 32  # longest job queue
     wall_s: float = 600.0  # of one job
     cpu_s: int = 600
     memory_bytes: int = 3_000_000_000
@@ -41,8 +41,8 @@ class Settings:
     port: int = 8000
     token: str | None = None
     broker: str = "localhost:1883"
-    more_brokers: tuple[str, ...] = ()  # that the page may name as well
-    any_broker: bool = False  # the page may name any broker: users can then probe for open ports
+    more_brokers: tuple[str, ...] = ()  # also selectable on the page
+    any_broker: bool = False  # any broker is selectable: users can then probe for open ports
     topic_in: str = "smoke/raw"
     topic_out: str = "smoke/clean"
     workers: int = 1
@@ -54,7 +54,7 @@ class Settings:
             raise Pc2daeError(f"the token has {len(self.token)} characters", hint=f"use at least {LEAST_TOKEN}")
         if self.token is None and not self.is_loopback:
             raise Pc2daeError(
-                f"{self.host} can be reached by others, so a token is needed", hint="add --token, or set PC2DAE_TOKEN"
+                f"{self.host} can be reached by others, so a token is required", hint="add --token, or set PC2DAE_TOKEN"
             )
 
     def allows(self, broker: str) -> bool:
@@ -68,7 +68,7 @@ class Settings:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host name or address means this machine alone."""
+    """Whether a host name or address is loopback."""
     try:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:

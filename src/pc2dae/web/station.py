@@ -22,9 +22,9 @@ from pc2dae.web.uploads import Upload
 
 FORMATS = {"nc": "application/x-netcdf", "csv": "text/csv; charset=utf-8", "ict": "text/plain; charset=utf-8",
            "html": "text/html; charset=utf-8"}  # fmt: skip
-_TRIES = 2  # of a job that was under way when the server stopped
+_TRIES = 2  # retries of a job that was unfinished when the server stopped
 _GATE_S = 8.0
-_ROOM = 3  # free disk that an upload needs, in times of the largest upload
+_ROOM = 3  # free disk space required for an upload, in multiples of the largest upload
 
 
 class Station:
@@ -34,7 +34,7 @@ class Station:
         self.settings = settings
         self.store = Store(settings.data)
         self.suites = Suites(settings.data / "suites")
-        self.jobs = Jobs(settings.limits, self._begun, self._finish, workers=settings.workers)
+        self.jobs = Jobs(settings.limits, self._on_start, self._finish, workers=settings.workers)
         self.live = Live(settings, self.suites)
         self.exports: dict[tuple[str, str | None, str], ServerJob] = {}
 
@@ -51,7 +51,7 @@ class Station:
             self._begin(flight, "gallery")
 
     def hush(self) -> None:
-        """No more events: the server is about to end."""
+        """Close event streams before the server stops."""
         self.live.feed.buffer.close()
         self.jobs.close()
 
@@ -63,20 +63,20 @@ class Station:
     # ── flights ──
 
     def flight(self, number: str) -> Flight:
-        """The flight of that identifier."""
+        """The flight with this identifier."""
         if (found := self.store.flights.get(number)) is None:
             raise nothing("flight")
         return found
 
     def run(self, flight: str, number: str) -> Run:
-        """The run of that identifier."""
+        """The run with this identifier."""
         self.flight(flight)
         if (found := self.store.runs.get(flight, {}).get(number)) is None:
             raise nothing("run")
         return found
 
     def check_room(self) -> None:
-        """Refuse an upload before it comes where there is no room for it."""
+        """Refuse an upload in advance if there is not enough disk space for it."""
         self.jobs.check_room()
         if shutil.disk_usage(self.settings.data).free < _ROOM * self.settings.limits.upload_bytes:
             raise Refused(413, "the disk is nearly full", hint="delete flights that are no longer needed")
@@ -93,8 +93,8 @@ class Station:
         )
         try:
             async with asyncio.timeout(_GATE_S):
-                said, _ = await child.communicate()
-            verdict = json.loads(said)
+                stdout, _ = await child.communicate()
+            verdict = json.loads(stdout)
         except (TimeoutError, ValueError):
             verdict = (422, "the files could not be checked", "drop the instruments' files as they are")
         finally:
@@ -103,7 +103,7 @@ class Station:
             raise Refused(verdict[0], verdict[1], hint=verdict[2])
 
     def accept(self, number: str, upload: Upload) -> tuple[Flight, ServerJob]:
-        """A flight of files that have come."""
+        """Create a flight from uploaded files."""
         suite = upload.fields.get("suite") or None
         self.suites.check(suite)
         zone = upload.fields.get("zone") or None
@@ -118,11 +118,11 @@ class Station:
         return flight, self._begin(flight, "intake")
 
     def again(self, flight: Flight, suite: str | None, zone: str | None) -> ServerJob:
-        """Read a flight's files once more, with another suite or zone."""
+        """Read a flight's files again with another suite or time zone."""
         self.jobs.check_room()
         self.suites.check(suite)
         if flight.gallery or not (self.store.folder(flight.id) / "uploads").is_dir():
-            raise Refused(409, "the files of this flight are not here", hint="drop them again")
+            raise Refused(409, "the files of this flight are not available", hint="upload them again")
         if flight.state in ("queued", "working"):
             raise Refused(409, "the flight is being read already")
         for run in self.store.runs_of(flight.id):
@@ -132,7 +132,7 @@ class Station:
         return self._begin(flight, "intake")
 
     def _begin(self, flight: Flight, kind: Any, *, job: str | None = None) -> ServerJob:
-        """Queue the job that makes a flight out of its files, and its first run."""
+        """Queue the job that reads a flight's files and makes its first run."""
         run = new_id()
         flight.state, flight.job, flight.error, flight.hint = "queued", job or new_id(), None, None
         self.store.save(flight)
@@ -145,7 +145,7 @@ class Station:
         return self.jobs.add(ServerJob(id=flight.job, kind=kind, flight=flight.id, run=run), spec)
 
     def _resume(self, flight: Flight) -> None:
-        """Requeue waiting and running jobs; one that twice failed to finish is given up."""
+        """Requeue waiting and running jobs; one that was already retried twice is marked as failed."""
         records: list[Flight | Run] = [flight, *self.store.runs_of(flight.id)]
         for record in records:
             if record.state not in ("queued", "working"):
@@ -186,7 +186,7 @@ class Station:
         return self.jobs.add(ServerJob(id=run.job, kind="run", flight=run.flight, run=run.id), spec)
 
     async def export(self, flight: Flight, run: Run | None, form: str) -> Path:
-        """A flight or run in a format, made by a worker when it is first asked for."""
+        """A flight or run as a file, exported by a worker on first request."""
         folder = self.store.folder(flight.id, run.id if run is not None else None)
         stem = "clean" if run is not None else "flight"
         path = folder / f"{stem}.{form}"
@@ -208,10 +208,10 @@ class Station:
             raise Refused(422, job.error or "the file could not be written", hint=job.hint)
         return path
 
-    # ── what comes of a job ──
+    # ── job callbacks ──
 
-    def _begun(self, job: ServerJob) -> None:
-        """A job is under way: so is what it makes."""
+    def _on_start(self, job: ServerJob) -> None:
+        """Mark the record of a started job as in progress."""
         record: Flight | Run | None = self.store.flights.get(job.flight)
         if job.kind == "run":
             record = self.store.runs.get(job.flight, {}).get(str(job.run))
@@ -270,11 +270,11 @@ class Station:
 
 
 def _title(text: str) -> str:
-    """A name for people: printable, not too long, without a known ending."""
+    """A display name: printable, limited in length, without a known file extension."""
     shown = "".join(c for c in text if c.isprintable())[:80].strip()
     return re.sub(r"\.(csv|txt|log|bin|nc|ict|zip|gz)$", "", shown, flags=re.IGNORECASE)
 
 
 def slug(text: str) -> str:
-    """A name for files."""
+    """A name that is safe in file names."""
     return re.sub(r"[^A-Za-z0-9]+", "-", text).strip("-")[:60] or "flight"

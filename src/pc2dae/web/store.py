@@ -1,7 +1,7 @@
-"""Flights and runs in the data folder: a folder each, with a record that is there whole or not at all.
+"""Flights and runs in the data folder: one folder each, with an atomically written record.
 
 flights/ID/record.json, uploads/, flight.nc, …; flights/ID/runs/RUN/record.json, clean.nc, …; suites/NAME.toml
-Only identifiers made here become paths.
+Only identifiers generated here are used in paths.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def now_ms() -> int:
 
 
 class Store:
-    """What is in the data folder; records are kept in memory and written whenever they change."""
+    """The contents of the data folder; records are cached in memory and written on every change."""
 
     def __init__(self, data: Path) -> None:
         self.home = data / "flights"
@@ -52,13 +52,13 @@ class Store:
             self._load(folder)
 
     def folder(self, flight: str, run: str | None = None) -> Path:
-        """Where a flight or a run of it lies."""
+        """The folder of a flight or of one of its runs."""
         if not _ID.fullmatch(flight) or (run is not None and not _ID.fullmatch(run)):
             raise KeyError(flight)
         return self.home / flight if run is None else self.home / flight / "runs" / run
 
     def save(self, record: Flight | Run) -> None:
-        """Keep a new or changed record."""
+        """Store a new or changed record."""
         if isinstance(record, Flight):
             self.flights[record.id] = record
             folder = self.folder(record.id)
@@ -71,15 +71,15 @@ class Store:
         write_text(folder / "record.json", record.model_dump_json(indent=1))
 
     def listed(self) -> list[Flight]:
-        """All flights, the newest first, the gallery's last."""
+        """All flights, newest first, the gallery's last."""
         return sorted(self.flights.values(), key=lambda f: (f.gallery, -f.created))
 
     def runs_of(self, flight: str) -> list[Run]:
-        """A flight's runs in the order in which they were asked for."""
+        """A flight's runs in the order in which they were requested."""
         return sorted(self.runs.get(flight, {}).values(), key=lambda r: r.created)
 
     def find_run(self, flight: str, method: str, strength: float) -> Run | None:
-        """The run that such a request has made before, unless it failed."""
+        """An existing run with the same method and strength, unless it failed."""
         same = [r for r in self.runs_of(flight) if (r.method, r.strength) == (method, strength)]
         return next((r for r in same if r.state != "failed"), None)
 
@@ -91,15 +91,15 @@ class Store:
             self.runs.pop(flight, None)
         else:
             self.runs[flight].pop(run)
-        (folder / "record.json").unlink(missing_ok=True)  # first: half a folder is then no flight
+        (folder / "record.json").unlink(missing_ok=True)  # first: a partly deleted folder is not a flight
         shutil.rmtree(folder, ignore_errors=True)
 
     def discard(self, flight: str) -> None:
-        """Take away what is left of an upload that was refused."""
+        """Remove the files of a refused upload."""
         shutil.rmtree(self.folder(flight), ignore_errors=True)
 
     def facts(self, flight: str, run: str | None = None, *, name: str = "facts") -> Any:
-        """What a worker has written about a flight or run; None where it has not."""
+        """A JSON file that a worker wrote for a flight or run; None if it does not exist."""
         path = self.folder(flight, run) / f"{name}.json"
         try:
             return json.loads(path.read_bytes()) if path.is_file() else None
@@ -107,14 +107,14 @@ class Store:
             raise Refused(409, f"{path.name} of this flight is damaged", hint="drop its files again") from None
 
     def _load(self, folder: Path) -> None:
-        """Read a flight's records; a folder without one is what a crash has left of an upload or a deletion."""
+        """Read a flight's records; a folder without one is left over from an interrupted upload or deletion."""
         try:
             flight = Flight.model_validate_json((folder / "record.json").read_bytes())
         except FileNotFoundError:
             shutil.rmtree(folder, ignore_errors=True)
             return
         except (OSError, ValidationError):
-            _log.warning("%s cannot be read: the flight is not listed, its files stay", folder / "record.json")
+            _log.warning("%s cannot be read: the flight is not listed, its files are kept", folder / "record.json")
             return
         self.flights[flight.id] = flight
         self.runs[flight.id] = {}
@@ -122,6 +122,6 @@ class Store:
             try:
                 run = Run.model_validate_json(path.read_bytes())
             except (OSError, ValidationError):
-                _log.warning("%s cannot be read: the run is not listed, its files stay", path)
+                _log.warning("%s cannot be read: the run is not listed, its files are kept", path)
                 continue
             self.runs[flight.id][run.id] = run

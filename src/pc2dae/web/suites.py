@@ -28,12 +28,12 @@ class Suites:
         return [*presets(), *sorted(path.stem for path in self.folder.glob("*.toml"))]
 
     def check(self, name: str | None) -> None:
-        """Refuse a suite that is not there."""
+        """Refuse an unknown suite."""
         if name is not None and name not in self.names():
             raise Refused(422, f"unknown suite '{name[:40]}'", hint=nearest(name, self.names()))
 
     def source(self, name: str) -> str | Path:
-        """What `load_suite` takes for a suite's name."""
+        """The argument for `load_suite` that loads the suite of this name."""
         return name if name in presets() else self.folder / f"{name}.toml"
 
     def text(self, name: str) -> str:

@@ -19,7 +19,7 @@ _STAMP = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\d{1,2}:\d{2}:\d{2}|\d{10,
 
 
 def tables_in(folder: Path, only: Collection[str] | None = None) -> dict[str, Any]:
-    """Columns of the tables among some files: `columns`, of these `unmapped`, and which of them could be the time."""
+    """Columns of the tables among these files: `columns`, those `unmapped`, and candidates for the time column."""
     found: list[dict[str, str]] = []
     for path in sorted(folder.iterdir()):
         if only is None or path.name in only:

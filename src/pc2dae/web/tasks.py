@@ -1,6 +1,6 @@
 """Tasks of a worker: read a flight, denoise it, export it, simulate the gallery's flight.
 
-Messages show the names that people gave their files, never paths of the server.
+Messages show the original names of uploaded files, never server paths.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def intake(*, progress: Progress, folder: str, run: str, model: str, title: str,
 
 
 def denoise(*, progress: Progress, folder: str, run: str, model: str, strength: float, full: str | None) -> Result:
-    """One more run of a flight; `full` is an existing run of the same model at full strength, which is reused."""
+    """Run a model on a flight; `full` is an existing run of it at full strength, whose estimate is reused."""
     home = Path(folder)
     flight = read_flight(home / "flight.nc")
     progress(0.05, f"denoising with {model}")
@@ -135,7 +135,7 @@ def _keep_run(home: Path, clean: xr.Dataset, run: str, progress: Progress) -> No
 
 
 def _measured(clean: xr.Dataset) -> xr.Dataset:
-    """A denoised flight as it was before, so that other methods can be run on it."""
+    """A denoised flight with its raw values restored, so that other methods can be run on it."""
     if not any(str(name).endswith("_raw") for name in clean.data_vars):
         raise FlightError("the flight is denoised and lacks the raw values", hint="drop its .nc file, or the logs")
     made = [n for n in clean.data_vars if str(n).endswith(("_raw", "_unbounded", "_uncertainty"))]
@@ -149,12 +149,12 @@ def _truth(home: Path) -> xr.Dataset | None:
 
 
 def _part(progress: Progress, first: float, last: float, model: str) -> Callable[[int, int], None]:
-    """Progress of denoising as a share of the whole job."""
+    """Progress of denoising, mapped to its share of the whole job."""
     return lambda done, total: progress(first + (last - first) * done / max(total, 1), f"denoising with {model}")
 
 
 def _renamed(data: Any, home: Path, names: Mapping[str, str]) -> Any:
-    """The same text with the names that people gave their files."""
+    """The text with stored file names replaced by the original ones."""
     if isinstance(data, str):
         text = data.replace(f"{home / 'uploads'}/", "").replace(str(home / "uploads"), "the upload")
         for ours, theirs in names.items():

@@ -1,9 +1,9 @@
-"""The first look at an upload, in a child of its own that uses the standard library alone: is it what it seems to be?
+"""Screening of an upload in a separate child process that uses only the standard library.
 
     python -m pc2dae.web.upload_check FOLDER MEMBERS UNPACKED_BYTES RATIO
 
-One line of JSON comes out: null, or status, error and hint. Archives are judged by their directory and by a bounded
-amount of unpacking; whatever gets past it is read by a worker with limits.
+Prints one line of JSON: null, or status, error and hint. Archives are checked by their directory and by unpacking a
+bounded amount; files that pass are read by a worker with resource limits.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 _DIRECTORY = 4_000_000  # bytes of a zip's directory: forty thousand entries
-_LOOK = 4_000_000  # bytes of a gzip that are unpacked to see what it makes of them
+_LOOK = 4_000_000  # bytes of a gzip file that are unpacked to measure its compression ratio
 _HARMLESS = 64_000_000  # unpacked bytes that are always allowed
 _NO_LOG = {
     b"\x7fELF": "a program", b"MZ": "a program", b"\x89PNG": "a picture", b"\xff\xd8\xff": "a picture",
@@ -29,7 +29,7 @@ Refusal = tuple[int, str, str | None] | None
 
 
 def judge(folder: Path, *, members: int, unpacked: int, ratio: float) -> Refusal:
-    """None, or why these files are refused; unknown kinds among others are left to the readers."""
+    """None, or the reason these files are refused; files of unknown kind are left to the readers."""
     useless = []
     files = sorted(folder.iterdir())
     for path in files:
@@ -48,7 +48,7 @@ def judge(folder: Path, *, members: int, unpacked: int, ratio: float) -> Refusal
         else:
             useless += [what for magic, what in _NO_LOG.items() if head.startswith(magic)][:1]
     if len(useless) == len(files):
-        return 415, f"nothing that could be a log: {', '.join(dict.fromkeys(useless))}", "drop the instruments' files"
+        return 415, f"no log among the files: {', '.join(dict.fromkeys(useless))}", "drop the instruments' files"
     return None
 
 
@@ -60,7 +60,7 @@ def _zip(path: Path, *, members: int, unpacked: int, ratio: float) -> Refusal:
         with zipfile.ZipFile(path) as archive:
             entries = archive.infolist()
     except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError, OverflowError):
-        return 422, "the zip is truncated or damaged", "make it again"
+        return 422, "the zip is truncated or damaged", "create it again"
     if len(entries) > members:
         return 422, f"the zip holds {len(entries):,} files", f"at most {members:,}"
     for entry in entries:
@@ -80,13 +80,13 @@ def _zip(path: Path, *, members: int, unpacked: int, ratio: float) -> Refusal:
 
 
 def _directory_bytes(path: Path, size: int) -> int:
-    """The size of a zip's directory by its last record: reading it all could take long. 2⁴⁰ if it is invalid."""
+    """Size of a zip's directory according to its end record, without reading the directory; 2⁴⁰ if invalid."""
     with path.open("rb") as file:
         file.seek(max(size - 66_000, 0))
         tail = file.read()
     at = tail.rfind(b"PK\x05\x06")
     if at < 0 or len(tail) < at + 22:
-        return 0  # no directory at all: the reader says that it is damaged
+        return 0  # no directory: the reader reports the damage
     directory = int.from_bytes(tail[at + 12 : at + 16], "little")
     return 1 << 40 if directory == 0xFFFFFFFF else directory
 
@@ -100,7 +100,7 @@ def _gzip(path: Path, *, unpacked: int, ratio: float) -> Refusal:
                 try:
                     made += len(unpack.decompress(block, 1 << 20))
                 except zlib.error:
-                    return None  # damaged: the reader says so
+                    return None  # damaged: reported by the reader
                 if made > max(_HARMLESS, ratio * taken) or made > unpacked:
                     return 422, f"{taken / 1e6:,.2f} MB unpack to more than {made / 1e6:,.0f} MB", "drop the log itself"
                 block = unpack.unconsumed_tail
@@ -108,7 +108,7 @@ def _gzip(path: Path, *, unpacked: int, ratio: float) -> Refusal:
 
 
 def main(arguments: list[str]) -> None:
-    """Judge a folder with limits on ourselves."""
+    """Check a folder, with resource limits on this process."""
     from pc2dae.web.limits import confine
 
     confine(cpu_s=5, memory_bytes=500_000_000, file_bytes=0)

@@ -1,4 +1,4 @@
-"""Uploads straight to disk: size and speed are limited; client file names are shown, never used as paths."""
+"""Uploads streamed to disk, with limits on size and speed; client file names are displayed, never used as paths."""
 
 from __future__ import annotations
 
@@ -22,31 +22,31 @@ from pc2dae.web.settings import Limits
 if TYPE_CHECKING:
     from python_multipart.multipart import MultipartCallbacks
 
-# Endings that mean something to the readers; any other becomes .dat, which is recognised by what stands in it.
+# Extensions that the readers use; any other becomes .dat, and the file is recognised by its content.
 _SUFFIXES = (".calibration.json", ".csv.gz", ".csv", ".txt", ".log", ".bin", ".nc", ".ict", ".zip", ".gz", ".json",
              ".xlsx", ".xls", ".tsv")  # fmt: skip
 _FIELD_BYTES = 1_000
 _HEADER_BYTES = 4_000
-_PATIENCE_S = 0.8  # a body that is refused is read on for so long: a browser shows no answer while it still sends
+_PATIENCE_S = 0.8  # a refused body is read for this long: browsers ignore the response while sending
 
 
 @dataclass
 class Upload:
-    """What has come: files under names of ours, and the form's fields."""
+    """A received upload: files under generated names, and the form fields."""
 
     folder: Path
     fields: dict[str, str] = field(default_factory=dict)
-    names: dict[str, str] = field(default_factory=dict)  # ours → theirs
+    names: dict[str, str] = field(default_factory=dict)  # generated name → client's name
     files: list[Sent] = field(default_factory=list)
-    title: str = ""  # the folder that was dropped, or the first log
+    title: str = ""  # name of the dropped folder or the first log
 
 
 async def receive_upload(request: Request, folder: Path, limits: Limits) -> Upload:
-    """Write the files of a multipart body into `folder`; raises Refused for what is too large, too slow or no form."""
+    """Write the files of a multipart body to `folder`; raises Refused if it is too large, too slow or not a form."""
     kind, options = parse_options_header(request.headers.get("content-type", ""))
     boundary = options.get(b"boundary", b"")
     if kind != b"multipart/form-data" or not 0 < len(boundary) <= 200:
-        raise Refused(415, "an upload is multipart/form-data", hint="send files as a form does: field 'files'")
+        raise Refused(415, "an upload must be multipart/form-data", hint="send files as a form does: field 'files'")
     if int(request.headers.get("content-length", "0")) > limits.upload_bytes + 100_000:
         await _read_on(request)
         raise _too_large(limits)
@@ -76,7 +76,7 @@ async def receive_upload(request: Request, folder: Path, limits: Limits) -> Uplo
 
 
 async def timed(request: Request, limits: Limits) -> AsyncIterator[bytes]:
-    """A body's pieces; one that is silent too long or too slow on the whole is refused."""
+    """Yield the chunks of a body; refuse it if a pause is too long or the average rate too low."""
     started, received = time.monotonic(), 0
     pieces = request.stream()
     while True:
@@ -107,7 +107,7 @@ def _too_large(limits: Limits) -> Refused:
 
 
 class _Parts:
-    """The callbacks of the parser: one part after another."""
+    """Callbacks of the multipart parser."""
 
     def __init__(self, folder: Path, limits: Limits) -> None:
         self.upload, self.limits = Upload(folder), limits
@@ -117,7 +117,7 @@ class _Parts:
         self._begin()
 
     def callbacks(self) -> MultipartCallbacks:
-        """By the names the parser knows."""
+        """The callbacks by the names that the parser expects."""
         return {
             "on_part_begin": self._begin,
             "on_header_field": lambda data, start, end: self._note(self.key, data[start:end]),
@@ -130,7 +130,7 @@ class _Parts:
         }
 
     def close(self) -> None:
-        """Close the file that was being written."""
+        """Close the current file."""
         if self.file is not None:
             self.file.close()
 
@@ -172,12 +172,12 @@ class _Parts:
         self.file = (self.upload.folder / ours).open("xb")
 
     def _our_name(self, shown: str) -> str:
-        """A number and a known ending; a calibration sheet shares the number of the log it stands beside."""
+        """A number and a known extension; a calibration sheet shares the number of its log."""
         lower = shown.lower()
         suffix = next((s for s in _SUFFIXES if lower.endswith(s)), ".dat")
         stem = shown[: -len(suffix)] if suffix != ".dat" else shown
         name = f"file-{self.stems.setdefault(stem, len(self.stems)):04d}{suffix}"
-        if name in self.upload.names:  # twice the same name, or names that differ in what follows the known ending
+        if name in self.upload.names:  # same name twice, or names that differ only in the extension
             self.stems[stem] = len(self.stems) + len(self.upload.files)
             name = f"file-{self.stems[stem]:04d}{suffix}"
         return name if name not in self.upload.names else f"file-{len(self.upload.names) + 10_000}{suffix}"
@@ -207,5 +207,5 @@ class _Parts:
 
 
 def shown_name(path: str) -> str:
-    """A sender's name as it may be shown: the last part, nothing unusual in it, not too long."""
+    """A client's file name for display: last path component, printable characters only, limited in length."""
     return re.sub(r"[^\w .()+,@=-]", "_", path.rpartition("/")[2])[-100:].strip(" .") or "file"

@@ -1,7 +1,7 @@
-"""The child process that does one job and ends; only it opens uploaded files.
+"""The child process that runs one job and exits; uploaded files are opened nowhere else.
 
-A job comes as one line of JSON on standard input, progress goes out as lines of JSON on standard output. The child is
-started before it is needed, so that its imports are done when a job comes. It ends when its parent does.
+It receives a job as one line of JSON on standard input and reports progress as JSON lines on standard output. It is
+started in advance, so that its imports are done when a job arrives, and exits when its parent does.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 def main() -> None:
     """Wait for a job, run it, report the outcome."""
     out = os.fdopen(os.dup(1), "wb", buffering=0)
-    os.dup2(2, 1)  # whatever a library prints is not a message
+    os.dup2(2, 1)  # output printed by libraries must not be read as messages
     from pc2dae.errors import explain
     from pc2dae.web import tasks
     from pc2dae.web.limits import confine

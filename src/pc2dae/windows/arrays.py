@@ -1,4 +1,4 @@
-"""A flight's channels as arrays for a denoiser, and its answer back in the flight."""
+"""Conversion of a flight's channels to arrays for a denoiser, and of its estimate back to the flight."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def arrays_of(flight: xr.Dataset, suite: Suite) -> tuple[Floats, Floats, Mask]:
 
 
 def blend(estimate: Estimate, values: Floats, valid: Mask, *, noise: Floats, strength: float) -> Estimate:
-    """strength · estimate + (1 − strength) · raw where something was observed; noise [of raw] is (channel, 1)."""
+    """strength · estimate + (1 − strength) · raw where observed; noise [of raw] is (channel, 1)."""
     if strength == 1.0:
         return estimate
     share = np.where(valid, strength, 1.0)
@@ -37,7 +37,7 @@ def blend(estimate: Estimate, values: Floats, valid: Mask, *, noise: Floats, str
 def with_estimate(
     flight: xr.Dataset, suite: Suite, estimate: Estimate, noise: Noise, *, unusable: Iterable[Channel] = ()
 ) -> xr.Dataset:
-    """The flight with the estimate in its channels; a channel without any observation has none and becomes NaN.
+    """The flight with the estimate in its channels; a channel without any observation becomes NaN.
 
     `unusable` are other channels of the flight to be treated in the same way.
     """
@@ -67,7 +67,7 @@ def _variables(
     unbounded: Floats,
     spread: tuple[Floats, float | None] | None,
 ) -> dict[str, Any]:
-    """The variables of a denoised channel; `spread` is its uncertainty and how long errors hold together [s]."""
+    """The variables of a denoised channel; `spread` is its uncertainty and the correlation time of its errors [s]."""
     name = channel.name
     attrs = dict(flight[name].attrs)
     before = {"long_name": f"{attrs.get('long_name', name)}, before denoising"}
@@ -90,10 +90,10 @@ def _variables(
 
 
 def _correlation_s(held: float, sigma: Floats, rate_hz: float) -> float:
-    """How long errors hold together [s]: τ = v / σ̂², with v what a raw sample adds to the variance of a long sum.
+    """Correlation time of errors [s]: τ = v / σ̂², with v a raw sample's contribution to the variance of a long sum.
 
-    A smoother that keeps means keeps the errors of long sums: an average of N samples of white noise has 1/N of their
-    variance, and its errors last as long.
+    A smoother that preserves means preserves the errors of long sums: an average of N samples of white noise has 1/N
+    of their variance, and its errors are correlated over N samples.
     """
     ratio = np.nanmedian(held / np.maximum(sigma, 1e-12) ** 2) if np.isfinite(held) and held > 0 else 1.0
     return float(round(max(ratio, 1.0) / rate_hz, 1))

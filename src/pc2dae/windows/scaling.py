@@ -1,4 +1,4 @@
-"""The scale of each channel, learned from the training flights and kept in the model's card."""
+"""The scale of each channel, computed from the training flights and stored in the model's card."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ import numpy as np
 
 from pc2dae.arrays import Floats, Mask
 
-PERCENTILE = 99.5  # high enough to hold the plumes, low enough that one spike does not set the scale
+PERCENTILE = 99.5  # high enough to include plumes, low enough that one spike does not set the scale
 
 
 @dataclass(frozen=True)
 class Scaler:
-    """What makes channels comparable: scaled = (value − bound) / scale."""
+    """Scaling that makes channels comparable: scaled = (value − bound) / scale."""
 
     bound: tuple[float, ...]  # per channel, physical units
     scale: tuple[float, ...]  # P99.5 of the training flights − bound
-    fill: tuple[float, ...]  # mean of the training flights, scaled: what a window without one valid sample enters as
+    fill: tuple[float, ...]  # mean of the training flights, scaled: input for a window without a valid sample
     environment_mean: tuple[float, ...]  # degC, %, hPa
     environment_std: tuple[float, ...]
 
     def as_dict(self) -> dict[str, list[float]]:
-        """For the card."""
+        """As a dict for the card."""
         return {key: list(value) for key, value in asdict(self).items()}
 
     @classmethod
     def from_dict(cls, table: dict[str, list[float]]) -> Scaler:
-        """From the card."""
+        """Restore from the card."""
         return cls(**{key: tuple(value) for key, value in table.items()})
 
 
@@ -37,7 +37,7 @@ def fit_scaler(
 ) -> Scaler:
     """The scaler of training records: each (channel, time), with (3, time) environment.
 
-    A channel that never rises above its bound takes the P99.5 of its distance from it; one without a sample takes 1.
+    A channel that never exceeds its bound uses the P99.5 of its distance from it; one without samples uses 1.
     """
     scales, fills = [], []
     for row, low in enumerate(bound):

@@ -32,7 +32,7 @@ export function option(value, text, more = {}) {
 
 const classes = (...names) => names.filter(Boolean).join(" ") || null;
 
-/** A table as pc2dae.view.formatting.Table has it; `go(plume)` follows a row that belongs to a plume encounter. */
+/** A table as pc2dae.view.formatting.Table has it; `go(plume)` is called for a row of a plume encounter. */
 export function table({ head, rows, text = [0], wide = [], title = "" }, { go = null, kind = null } = {}) {
   const side = (i) => classes(text.includes(i) && "text", wide.includes(i) && "wide");
   const line = ({ cells, kind: look, plume = null, best = [] }) => {

@@ -1,9 +1,9 @@
-// The panels of all channels over one time axis, each drawn while in view; after zooming, finer series replace the coarse.
+// The panels of all channels over one time axis, each drawn while in view; after zooming, finer series replace the coarse ones.
 
 import { Chart } from "./chart.js";
 import { $, el, fill } from "./dom.js";
 
-const EDGE_MS = 2000; // a series may start and end that much inside the range requested
+const EDGE_MS = 2000; // tolerance by which a series may start late or end early in the requested range
 
 export class Panels {
   /** `onRange(range)` when the user zooms, `onHover(ms)`, `onMap(name)`, `onSeen()` when other panels came into view. */

@@ -42,14 +42,14 @@ export class Signals {
     addEventListener("theme", () => { if (this.layers) this.redraw(); });
   }
 
-  /** Another flight: its cards; the data follow with `set`. */
+  /** Create the cards of another flight; `set` provides its data. */
   build(view) {
     Object.assign(this, { view, layers: null, channel: null, span: [view.start, view.end], range: [view.start, view.end] });
     this.panels.build(view);
     fill($("track-channel"), view.channels.map((c) => option(c.name, c.name)));
   }
 
-  /** The data to draw: `layers` are [series, series compared with or null]; `names` are what the key calls them. */
+  /** The data to draw: `layers` are [series, series compared with or null]; `names` are their labels in the legend. */
   set({ view, layers, track, names = [] }) {
     Object.assign(this, { view, layers });
     if (track !== undefined) this.track.set(track);
@@ -67,7 +67,7 @@ export class Signals {
     this.drawRange();
   }
 
-  /** What the colours mean; the entries of lines hide and show them. */
+  /** The legend; its entries for lines toggle their visibility. */
   key([method, other]) {
     const all = Object.values(this.layers[0].channels), kinds = new Set(all.flatMap((c) => c.flags.map((flag) => flag[2])));
     const sign = (role, isBox) => el("i", { class: `k-${role}${isBox ? " box" : ""}` });

@@ -1,5 +1,5 @@
 "use strict";
-// Before anything is drawn: the theme chosen on this computer, or the system's; light on paper.
+// Runs before the first paint: sets the theme chosen on this computer, or the system's; light when printing.
 {
   const root = document.documentElement, system = matchMedia("(prefers-color-scheme: dark)");
   let chosen = null;

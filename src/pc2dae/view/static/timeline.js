@@ -5,7 +5,7 @@ import { cleared, line } from "./canvas.js";
 import { duration, stamp } from "./format.js";
 
 const SHORTEST_MS = 10_000;
-const GRIP = 22; // px around an end that count as the end
+const GRIP = 22; // px around an end that select it
 
 export class Timeline {
   constructor(canvas, words, onRange) {

@@ -56,7 +56,7 @@ export class Track {
     const isPlume = (ms) => this.intervals.some(([a, b]) => ms >= a && ms <= b), dot = (i, radius) => { g.beginPath(); g.arc(xs[i], ys[i], radius, 0, 7); g.fill(); };
     g.fillStyle = colour("ink");
     for (const i of shown) if (isPlume(time[i])) dot(i, 4.8);
-    for (const i of shown.filter((i) => isNumber(this.values[i])).sort((a, b) => this.values[a] - this.values[b])) { // clean air never hides a plume
+    for (const i of shown.filter((i) => isNumber(this.values[i])).sort((a, b) => this.values[a] - this.values[b])) { // draw high values last, so that clean air does not cover plumes
       g.fillStyle = shade(this.values[i]);
       dot(i, 3.2);
     }
@@ -109,7 +109,7 @@ export class Track {
     this.tip.style.top = `${Math.max(y - 46, 0)}px`;
   }
 
-  /** A ring at the position of that time. */
+  /** Draw a ring at the position at a time. */
   point(ms) {
     if (!this.track || !this.x) return;
     const i = ms === null ? 0 : nearest(this.track.time, ms), { east, north } = this.track;

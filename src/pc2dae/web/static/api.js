@@ -18,7 +18,7 @@ async function call(path, { method = "GET", body, signal } = {}) {
   const sends = body === undefined ? {} : { body: JSON.stringify(body), headers: { "Content-Type": "application/json" } };
   const response = await fetch(path, { method, signal, ...sends }).catch((error) => {
     if (error.name === "AbortError") throw error;
-    throw new Problem("the station does not answer", "is pc2dae serve still running?");
+    throw new Problem("the station does not respond", "is pc2dae serve still running?");
   });
   if (response.status === 401) askForToken();
   if (!response.ok) throw await refusal(response);

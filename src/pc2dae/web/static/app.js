@@ -23,7 +23,7 @@ async function route() {
   if (shown) showFlight(shown);
 }
 
-/** The badge shows whether the station still answers. */
+/** The badge shows whether the station responds. */
 async function heartbeat() {
   const badge = $("station");
   try {
@@ -36,7 +36,7 @@ async function heartbeat() {
     badge.textContent = health.queued ? `station ready, ${health.queued} waiting` : "station ready";
   } catch {
     badge.className = "badge bad";
-    badge.textContent = "station does not answer";
+    badge.textContent = "station does not respond";
   }
   setTimeout(heartbeat, 4000);
 }

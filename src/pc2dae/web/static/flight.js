@@ -9,7 +9,7 @@ import { $, el, fill, option, show, tables } from "./view/dom.js";
 import { day } from "./view/format.js";
 import { Signals } from "./view/signals.js";
 
-const POINTS = 1500; // of a line over the whole flight: two for each pixel of a panel
+const POINTS = 1500; // of a line over the whole flight: two per pixel of a panel
 const FORMATS = {
   nc: ["netCDF", "CF, with raw values, flags and history"],
   csv: ["CSV", "for a spreadsheet"],
@@ -17,7 +17,7 @@ const FORMATS = {
   html: ["Report", "one self-contained HTML page"],
 };
 
-let latest = 0; // answers for a flight that is no longer shown are dropped
+let latest = 0; // responses for a flight that is no longer shown are dropped
 let state = null; // {detail, run, other, view}
 let methods = [];
 

@@ -1,4 +1,4 @@
-// The list of flights at the side.
+// The list of flights in the sidebar.
 
 import { get, remove } from "./api.js";
 import { $, ask, el, fill, show } from "./view/dom.js";
@@ -17,7 +17,7 @@ export async function listFlights() {
   return flights;
 }
 
-/** What to show when the address names no flight: the newest that is ready, else the gallery's. */
+/** The flight to show when the address names none: the newest that is ready, else the gallery's. */
 export async function flightsAtStart() {
   const all = await listFlights();
   const first = all.find((flight) => !flight.gallery && flight.state === "ready") ?? all.find((flight) => flight.gallery) ?? all[0];

@@ -40,16 +40,16 @@ function open() {
   source.addEventListener("state", (event) => takeState(JSON.parse(event.data)));
   source.addEventListener("estimate", (event) => takeEstimate(JSON.parse(event.data)));
   source.onerror = () => {
-    lead("wait", "The station does not answer. Reconnecting.");
+    lead("wait", "The station does not respond. Reconnecting.");
     if (source?.readyState === EventSource.CLOSED) setTimeout(() => source && open(), 1500);
   };
 }
 
 const STATES = {
-  direct: ["good", (l) => `Replaying ${nameOf(l.replay)} at ${l.replay.speed} × the speed it was flown, without a broker.`],
+  direct: ["good", (l) => `Replaying ${nameOf(l.replay)} at ${l.replay.speed} × flight speed, without a broker.`],
   off: ["", () => "Not connected. Connect to the broker your payload sends to, or replay a flight."],
   connecting: ["wait", (l) => `Connecting to ${l.broker} …`],
-  replayed: ["good", (l) => `Replaying ${nameOf(l.replay)} at ${l.replay.speed} × the speed it was flown.`],
+  replayed: ["good", (l) => `Replaying ${nameOf(l.replay)} at ${l.replay.speed} × flight speed.`],
   connected: ["good", (l) => `Connected to ${l.broker}, listening to ${l.topic_in}.`],
   lost: ["bad", (l) => `The broker ${l.broker} is not reachable. Reconnecting.`],
 };
@@ -88,7 +88,7 @@ function takeState(now) {
 const namesOf = (channels) => channels.map((c) => c.name).join();
 const isReplaying = () => Boolean(live?.replay) && !["done", "failed", "stopped"].includes(live.replay.state);
 
-/** Panels of the channels; those that are there already stay, so that a threshold being typed is not lost. */
+/** Panels of the channels; existing ones are kept, so that a threshold being typed is not lost. */
 function build(channels) {
   const same = (strip, channel) => strip && JSON.stringify(strip.channel) === JSON.stringify(channel);
   const next = new Map(channels.map((c) => [c.name, same(strips.get(c.name), c) ? strips.get(c.name) : new Strip(c, alarms)]));

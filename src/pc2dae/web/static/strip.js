@@ -76,7 +76,7 @@ export class Strip {
   }
 }
 
-/** From the least to the greatest of what is drawn, a little wider. */
+/** The range of the drawn values with a margin. */
 function extent(rows) {
   let low = Infinity, high = -Infinity;
   for (const r of rows) for (const v of [r.value, r.low, r.high, r.raw]) if (isNumber(v)) { if (v < low) low = v; if (v > high) high = v; }

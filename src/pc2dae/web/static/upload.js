@@ -1,4 +1,4 @@
-// Dropping a flight: files, folders, or the buttons.
+// Upload of a flight: by drag and drop of files or folders, or by the buttons.
 
 import { get, upload } from "./api.js";
 import { $, option, show } from "./view/dom.js";
@@ -47,7 +47,7 @@ async function walk(entry, found) {
     return;
   }
   const reader = entry.createReader();
-  for (;;) { // a reader gives a hundred at a time
+  for (;;) { // a reader returns at most a hundred entries at a time
     const some = await new Promise((resolve, reject) => reader.readEntries(resolve, reject));
     if (!some.length) return;
     for (const one of some) await walk(one, found);
