@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pc2dae.training.fit import Look, TrainingSettings
 
 Paths = Iterable[str | PathLike[str]]
-PROFILES = ("flight", "live")  # noise level of the whole flight, or as a stream knows it
+PROFILES = ("flight", "live")  # noise level from the whole flight, or as in a stream
 
 
 def open_flight(

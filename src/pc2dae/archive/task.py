@@ -80,7 +80,7 @@ def denoise_one(source: FlightSource, order: Order, archive: Archive, epoch: str
             with _dated(epoch):
                 record |= _made(source, order, archive, record)
             record["seconds"] = round(time.perf_counter() - started, 3)
-    except Exception as error:  # noqa: BLE001 (a flight must not stop the run, whatever is wrong with it)
+    except Exception as error:  # noqa: BLE001 (no error in one flight may stop the run)
         record = failed(source, order, str(explain(error)), seconds=time.perf_counter() - started)
         archive.remove(source.name)
     archive.mark(record)

@@ -15,7 +15,7 @@ from pc2dae.metrics.metric_info import METRICS
 if TYPE_CHECKING:
     import pandas as pd
 
-LEFT_OUT = "Lean and wide, where they stand here, learned from the other records of the kind (one seed)."
+LEFT_OUT = "Lean and wide, where listed, were trained on the other records of the same kind (one seed)."
 # kind of real data → title, how to read it
 REAL = {
     "konza": ("Konza: drone flights through prescribed-burn smoke", f"No truth: blind metrics. {CONSTANT}"),
@@ -58,7 +58,7 @@ def scarcity_table(rows: pd.DataFrame) -> ResultTable:
     columns = ["method", "metric", *(f"{amount:g} campaigns" for amount in AMOUNTS)]
     note = (
         f"One campaign is 7,894 samples; the same number of steps for all; {flights_in(rows)} held-out flights. "
-        f"{_seeds_of(rows)} 0 is the raw record: below it the estimate is further from the truth than what went in."
+        f"{_seeds_of(rows)} 0 is the raw record: below it the estimate is further from the truth than the input."
     )
     return ResultTable("Table 5. Scarcity: what more data would bring", columns, cells, note)
 

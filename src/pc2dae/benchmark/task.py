@@ -80,7 +80,7 @@ def so_far(plan: BenchmarkPlan, out: Path, *, data: Path | None = None) -> pd.Da
     """
     done = [unit for unit in units_of(plan, data) if unit.piece(out).exists()]
     if not done:
-        raise FlightError(f"nothing of this benchmark is done in {out}", hint="run it without --so-far")
+        raise FlightError(f"no finished part of this benchmark in {out}", hint="run it without --so-far")
     flown = Counter((unit.part, unit.contender) for unit in done if unit.source == HELD_OUT)
     most = max(flown.values(), default=0)
     return _gather([u for u in done if u.source != HELD_OUT or flown[(u.part, u.contender)] == most], out)

@@ -33,7 +33,7 @@ def denoise(
     ),
     strength: float = typer.Option(1.0, help="0: raw data, 1: the model's estimate, between: a blend."),
     profile: str = typer.Option("flight", help="flight: noise level of the whole flight; live: as a stream would."),
-    keep: list[str] = typer.Option([], help="Denoise this family whatever its quality verdict; repeatable."),
+    keep: list[str] = typer.Option([], help="Denoise this family regardless of its verdict; repeatable."),
     exclude: list[str] = typer.Option([], help="Leave this family raw; repeatable."),
     salvage: bool = typer.Option(
         False, "--salvage", help="Use the complete lines that a damaged .gz or zip still yields."

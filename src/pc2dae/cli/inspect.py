@@ -47,8 +47,8 @@ def inspect(
     picture: Path | None = typer.Option(None, "-p", "--picture", help="Overview plot (PNG); or a folder of them."),
     suite: str | None = typer.Option(None, help="A suite's TOML file or a preset, for files without one."),
     zone: str | None = typer.Option(None, help='Time zone of stamps that carry none: "UTC", "-05:00".'),
-    keep: list[str] = typer.Option([], help="Keep this family whatever its verdict."),
-    exclude: list[str] = typer.Option([], help="Exclude this family whatever its verdict."),
+    keep: list[str] = typer.Option([], help="Keep this family regardless of its verdict."),
+    exclude: list[str] = typer.Option([], help="Exclude this family regardless of its verdict."),
     force: bool = FORCE,
 ) -> None:
     """Summarise a flight: gaps, stale and negative shares, noise, t90, speed, a verdict per family.

@@ -24,7 +24,7 @@ import numpy as np
 from pc2dae.edge.messages import Sample, parse_sample, stamp
 
 NUMBERS = 1024  # a larger step of the sequence number does not explain a gap
-NEAR_S = 10.0  # a step that needs no confirmation, unless the look-ahead is shorter: no estimate is due meanwhile
+NEAR_S = 10.0  # a step that needs no confirmation, unless the look-ahead is shorter: no estimate is due before
 JUMP_S = 60.0  # between two samples that confirm each other
 LONGEST_GAP_S = 3600.0  # a longer one means that the clock was set
 _AGREE = 3  # consecutive samples that overrule the clock
@@ -148,7 +148,7 @@ class StreamClock:
         return self._follows(step, sample.seq - suspect.seq - 1, JUMP_S * self.rate_hz)
 
     def _is_disorder(self, sample: Sample, step: int) -> bool:
-        """Whether a sample arrived after later ones, as its number says."""
+        """Whether a sample arrived after later ones, according to its number."""
         behind = self.seq - sample.seq
         return behind >= 0 >= step >= -JUMP_S * self.rate_hz - behind * 1.5 * max(1.0, fmean(self.steps or [1]))
 

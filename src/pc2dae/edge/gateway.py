@@ -68,7 +68,7 @@ class Gateway:
             if not isinstance(error, FullError):
                 raise
             self.health.is_full = True
-            return Answer(problems=[MessageProblem(error=f"nothing is taken: {error}")], is_taken=False)
+            return Answer(problems=[MessageProblem(error=f"no messages accepted: {error}")], is_taken=False)
         self.health.is_full = False
         self._count(tick)
         self.flights.shrink()
@@ -136,7 +136,7 @@ class Gateway:
     # ── one flight ──
 
     def _advance(self, tick: Tick, flight: OpenFlight, samples: list[Sample]) -> None:
-        """Feed a flight its new samples, post what is ready, and save its state."""
+        """Feed a flight its new samples, post the estimates that are ready, and save its state."""
         stream, progress, late = flight.stream, flight.progress, flight.stream.late
         if samples:
             self._post(tick, flight, stream.feed(samples, arrived=tick.arrived))

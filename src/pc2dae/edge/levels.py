@@ -20,7 +20,7 @@ STEP = 10  # samples between two surveys of a live stream …
 WARMUP = 30  # … except the first ones, where the suite's noise level is used, if it has one
 _MINUTE = 60  # samples
 _FAR = 500.0  # σ above the bound: the range of the training scenes
-_DEEP = ((5, 3.0), (15, 1.5))  # samples and σ: medians of so many samples so far below the bound are not noise
+_DEEP = ((5, 3.0), (15, 1.5))  # samples and σ: medians of this many samples, this far below the bound, are not noise
 
 
 @dataclass(frozen=True)

@@ -112,7 +112,7 @@ class Service:
     # ── called by `run` ──
 
     def _tick(self) -> None:
-        """Put new messages on disk, then acknowledge them and send what is ready."""
+        """Store new messages on disk, then acknowledge them and send the estimates that are ready."""
         samples, self.waiting = self.waiting, []
         for connection, message in self._drain():
             if message is None:

@@ -80,7 +80,7 @@ class Quarantine:
         except OSError as error:
             self.undo()
             raise FullError(f"the quarantine file {self.path} cannot be written ({error.strerror})",
-                            hint="free some space; nothing that was taken is lost") from None  # fmt: skip
+                            hint="free some space; no accepted message is lost") from None  # fmt: skip
 
     def undo(self) -> None:
         """Undo the last `write`: its messages are not acknowledged and will be sent again."""

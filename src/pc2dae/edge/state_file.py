@@ -80,7 +80,7 @@ class StateFile:
             if self.base.in_transaction:
                 self.base.execute("ROLLBACK")
             if isinstance(error, sqlite3.OperationalError) and "full" in str(error):
-                raise FullError("the disk is full", hint="free some space; nothing that was taken is lost") from None
+                raise FullError("the disk is full", hint="free some space; no accepted message is lost") from None
             if isinstance(error, _BROKEN) and "locked" not in str(error):
                 raise Pc2daeError(f"the state file {self.path} is damaged ({error})", hint=_MOVE) from None
             raise

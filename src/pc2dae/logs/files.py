@@ -73,7 +73,7 @@ class LogFile:
         """Raise the error for a damaged file; if nothing can be salvaged, other files of a folder are still read."""
         what = "cut short" if isinstance(error, EOFError) else "damaged (checksum or contents are wrong)"
         if self.salvage:
-            raise LogError(f"{self.name}: the compressed file is {what} and nothing of it can be used")
+            raise LogError(f"{self.name}: the compressed file is {what} and no part of it can be used")
         raise NeedsChoice(f"{self.name}: the compressed file is {what}",
                           hint="copy it again, or use what can be unpacked with `pc2dae ingest --salvage`")  # fmt: skip
 

@@ -144,7 +144,7 @@ def _verify(deployed: Deployed, data: bytes) -> None:
             with torch.no_grad():
                 theirs = [x.numpy() for x in deployed(*map(torch.from_numpy, inputs))]
             if not (all(np.isfinite(x).all() for x in ours) and (ours[0] >= bound).all()):
-                raise ModelError("the export gave a value that is not finite or lies below the bound")
+                raise ModelError("the export returned a value that is not finite or below the bound")
             worst = max(float(np.max(np.abs(a - b))) for a, b in zip(ours, theirs, strict=True)) / scale
             if not worst <= 10 * TOLERANCE:  # in units of the noise, whose scale is a tenth of a channel's or less
                 raise ModelError(f"the export differs from torch by {worst:.1e} of the noise")

@@ -1,4 +1,4 @@
-// The panels of all channels over one time axis, each drawn while in view; after zooming, finer series replace the coarse ones.
+// The panels of all channels over one time axis, each drawn while in view; zooming loads finer series.
 
 import { Chart } from "./chart.js";
 import { $, el, fill } from "./dom.js";

@@ -56,7 +56,7 @@ export class Track {
     const isPlume = (ms) => this.intervals.some(([a, b]) => ms >= a && ms <= b), dot = (i, radius) => { g.beginPath(); g.arc(xs[i], ys[i], radius, 0, 7); g.fill(); };
     g.fillStyle = colour("ink");
     for (const i of shown) if (isPlume(time[i])) dot(i, 4.8);
-    for (const i of shown.filter((i) => isNumber(this.values[i])).sort((a, b) => this.values[a] - this.values[b])) { // draw high values last, so that clean air does not cover plumes
+    for (const i of shown.filter((i) => isNumber(this.values[i])).sort((a, b) => this.values[a] - this.values[b])) { // plumes are drawn last
       g.fillStyle = shade(this.values[i]);
       dot(i, 3.2);
     }
