@@ -165,7 +165,7 @@ def test_a_file_cut_at_any_byte_of_its_last_lines_has_no_other_number(form, tmp_
             assert np.array_equal(values[seen], expected.columns[name][: len(values)][seen])
             assert seen[:complete].all()
             lost |= not seen.all()
-        assert any("cut" in line or "incomplete" in line for line in stream.repairs) == lost
+        assert any("truncated" in line or "incomplete" in line for line in stream.repairs) == lost
 
 
 @pytest.mark.parametrize("form", ["%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%dT%H:%M:%S+00:00", "%Y-%m-%d %H:%M:%S.%fZ"])
