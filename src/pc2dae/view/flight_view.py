@@ -14,6 +14,7 @@ import pandas as pd
 import xarray as xr
 
 from pc2dae.flight.schema import check_flight
+from pc2dae.flight.truth import truth_at
 from pc2dae.inspection import inspect_flight
 from pc2dae.metrics.metric_info import METRICS
 from pc2dae.suite import Suite
@@ -194,8 +195,7 @@ def _target(metric: str) -> str | float | None:
 
 def _truth_columns(flight: xr.Dataset, suite: Suite, truth: xr.Dataset) -> dict[str, Column]:
     """The noise-free reading of a simulation at the flight's times, at or above the bound."""
-    half: Any = np.timedelta64(500, "ms")
-    at = truth.reindex(time=flight["time"].values, method="nearest", tolerance=half)
+    at = truth_at(truth, flight)
     known = [c for c in suite.channels if f"{c.name}_response" in at]
     return {
         f"{c.name} truth": np.maximum(at[f"{c.name}_response"].values, c.lower_bound).astype(np.float32) for c in known
