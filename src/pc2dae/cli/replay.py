@@ -7,6 +7,7 @@ from pathlib import Path
 import typer
 
 from pc2dae.cli.app import app
+from pc2dae.cli.broker_options import CA, PASSWORD, TLS, USER
 
 
 @app.command()
@@ -19,14 +20,10 @@ def replay(
     name: str | None = typer.Option(None, help="Name of the flight in its messages. Default: the file's."),
     suite: str | None = typer.Option(None, help="Suite of a plain CSV: a TOML file or a preset."),
     zone: str | None = typer.Option(None, help='Time zone of stamps that carry none: "UTC", "-05:00".'),
-    user: str | None = typer.Option(None, help="User name at the broker."),
-    password: str | None = typer.Option(
-        None, envvar="PC2DAE_MQTT_PASSWORD", help="Password at the broker; better set in the environment."
-    ),
-    tls: bool = typer.Option(False, "--tls", help="Encrypt; the broker's certificate must be trusted by the system."),
-    ca: Path | None = typer.Option(
-        None, help="Encrypt; the broker's certificate must be signed by this authority (PEM)."
-    ),
+    user: str | None = USER,
+    password: str | None = PASSWORD,
+    tls: bool = TLS,
+    ca: Path | None = CA,
 ) -> None:
     """Publish a flight's samples with their flags, one per second of flight, until the gateway has them all.
 

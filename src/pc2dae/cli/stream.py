@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from pc2dae.cli.app import app
+from pc2dae.cli.broker_options import CA, PASSWORD, TLS, USER
 
 if TYPE_CHECKING:
     from pc2dae.edge.gateway import Gateway
@@ -42,14 +43,10 @@ def stream(
     patience: float = typer.Option(
         30.0, min=0, help="Seconds to wait for a missing message before later ones are used."
     ),
-    user: str | None = typer.Option(None, help="User name at the broker."),
-    password: str | None = typer.Option(
-        None, envvar="PC2DAE_MQTT_PASSWORD", help="Password at the broker; better set in the environment."
-    ),
-    tls: bool = typer.Option(False, "--tls", help="Encrypt; the broker's certificate must be trusted by the system."),
-    ca: Path | None = typer.Option(
-        None, help="Encrypt; the broker's certificate must be signed by this authority (PEM)."
-    ),
+    user: str | None = USER,
+    password: str | None = PASSWORD,
+    tls: bool = TLS,
+    ca: Path | None = CA,
     schema: bool = typer.Option(False, "--schema", help="Print the JSON schema of all messages and exit."),
 ) -> None:
     """Denoise live: samples in, estimates with uncertainty out, each second once and in order.
