@@ -63,6 +63,24 @@ def test_every_cell_comes_back_and_ozone_is_less_no2() -> None:
     assert (done["co_a_calibration_uncertainty"].values > 0.05 * 400).all()
 
 
+def test_the_suite_chooses_the_papers_equation() -> None:
+    made = flight(temperature=25.0)
+    suite = load_suite("black-kite").model_copy(update={"compensation": "equation-1"})
+    made.attrs["suite"] = suite.model_dump_json(exclude_defaults=True)
+    sheets = {"afe/a": {"sensors": [cell(gas) for gas in TRUE_PPB]}}
+    made.attrs["calibration"] = json.dumps(sheets)
+    with pytest.raises(SuiteError, match="no_a: compensation equation-1 needs kappa_0_ppb"):
+        compensate(made)
+    for sensor in sheets["afe/a"]["sensors"]:
+        sensor["equation_1"] = {"kappa_0_ppb": 7.0, "kappa_1_ppb_per_degc": 0.4, "reference_degc": 20.0,
+                                "beta_ppb_per_mv": 2.0, "n": 0.5}  # fmt: skip
+    made.attrs["calibration"] = json.dumps(sheets)
+    made["afe_a_co_we"][:] = 330.0
+    done = compensate(made)
+    np.testing.assert_allclose(done["co_a"].values, 7 + 0.4 * 5 + 2 * (50 - 0.5 * 6))  # 103 ppb; AE is 6 mV over 270
+    assert done["co_a"].attrs["comment"] == "CO-A4, Eq. (1) of the PC2DAE paper"
+
+
 def test_a_difference_is_taken_and_inherits_flags() -> None:
     made = flight()
     made["qc_bc_uv_1"][5] = 8

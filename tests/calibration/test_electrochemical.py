@@ -169,6 +169,45 @@ class TestKnownMistakesOfPublicCode:
             compensate_cell(350, 300, 20, SHEETS["CO-A4"] | {"ae_sensor_zero_mv": 0}, "CO-A4", algorithm=2)
 
 
+NODES_BETA = [2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 4.0, 4.0, 4.0]
+EQUATION_1 = {"kappa_0_ppb": 5.0, "kappa_1_ppb_per_degc": 2.0, "reference_degc": 20.0, "beta_ppb_per_mv": 4.0}
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({}, 5 + 2 * 5 + 4 * (100 + 1.2 * 20)),  # n(25 degC) = −1.2 from the note's table
+        ({"n": 0.5}, 5 + 2 * 5 + 4 * (100 - 0.5 * 20)),
+        ({"n": 0.5, "beta_ppb_per_mv": NODES_BETA}, 5 + 2 * 5 + 3 * (100 - 0.5 * 20)),  # β half-way from 2 to 4
+        ({"kappa_0_ppb": 0, "kappa_1_ppb_per_degc": 0}, (100 + 1.2 * 20) / 0.25),  # then it is algorithm 1
+    ],
+)
+def test_the_papers_equation_by_hand(change: dict[str, Any], expected: float) -> None:
+    s = SHEETS["CO-A4"] | {"equation_1": EQUATION_1 | change}
+    ppb = compensate_cell(380, 290, 25, s, "CO-A4", algorithm="equation-1")  # WEu − WEe = 100 mV, AEu − AEe = 20 mV
+    assert float(ppb) == pytest.approx(expected, rel=1e-12)
+    # A degree more: as steep as the equation itself, from node to node.
+    steps = [float(compensate_cell(380, 290, t, s, "CO-A4", algorithm="equation-1")) for t in (24.9, 25.1)]
+    u = cell_uncertainty(ppb, 290, 25, s, "CO-A4", algorithm="equation-1", sensitivity_error=0.0)
+    assert float(u) == pytest.approx(0.5 * abs(steps[1] - steps[0]) / 0.2, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (None, "needs kappa_0_ppb, kappa_1_ppb_per_degc, reference_degc, beta_ppb_per_mv in 'equation_1' of CO-A4"),
+        ({k: v for k, v in EQUATION_1.items() if k != "kappa_0_ppb"}, "needs kappa_0_ppb in 'equation_1' of CO-A4"),
+        (EQUATION_1 | {"beta_ppb_per_mv": [1.0, 2.0]}, "2 values of 'beta_ppb_per_mv'; write one number, or nine"),
+        (EQUATION_1 | {"beta_ppb_per_mv": 0.0}, "beta_ppb_per_mv 0.0 for CO-A4; a gain must be above zero"),
+        (EQUATION_1 | {"n": "0.5"}, "'n' = '0.5'"),
+    ],
+)
+def test_the_papers_equation_needs_its_coefficients(table: dict[str, Any] | None, message: str) -> None:
+    s = SHEETS["CO-A4"] | {"equation_1": table}
+    with pytest.raises(SuiteError, match=message):
+        compensate_cell(380, 290, 25, s, "CO-A4", algorithm="equation-1")
+
+
 @given(
     ppb=st.floats(-500, 50_000),
     ae=st.floats(200, 400),

@@ -1,14 +1,18 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 import xarray as xr
+from typer.testing import CliRunner
 
+from pc2dae.cli import app
+from pc2dae.flight.schema import suite_of
 from pc2dae.logs import read_logs
-from pc2dae.pipeline import ingest
+from pc2dae.pipeline import ingest, open_flight
 from pc2dae.simulate import plan_campaign, write_campaign
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
@@ -75,6 +79,25 @@ def test_gases_need_their_sheet_and_say_so(flight_folder, tmp_path):
     assert "co_b" in intake.notes[0]
     flight, _ = ingest([folder], calibration=flight_folder / "flight_001" / "afe_b.calibration.json")
     assert np.isfinite(flight["co_b"].values).any()
+
+
+def test_the_papers_equation_can_be_chosen(flight_folder, tmp_path):
+    folder, out = shutil.copytree(flight_folder / "flight_001", tmp_path / "logs"), tmp_path / "flight.nc"
+    command = ["ingest", str(folder), "-o", str(out), "--compensation", "equation-1"]
+    refused = str(CliRunner().invoke(app, command).exception)
+    assert refused.startswith("no_a: compensation equation-1 needs kappa_0_ppb")
+    for path in folder.glob("*.calibration.json"):
+        sheet = json.loads(path.read_text())
+        for cell in sheet["sensors"]:
+            gain = 1 / cell["we_sensitivity_mv_ppb"]
+            cell["equation_1"] = {"kappa_0_ppb": 30.0, "kappa_1_ppb_per_degc": 0.0, "reference_degc": 20.0,
+                                  "beta_ppb_per_mv": gain}  # fmt: skip
+        path.write_text(json.dumps(sheet))
+    assert CliRunner().invoke(app, command).exit_code == 0
+    chosen, usual = open_flight(out), ingest([folder])[0]
+    assert suite_of(chosen).compensation == "equation-1"
+    for name in ("co_a", "no2_b"):  # cells whose recommended algorithm is 1, which Eq. (1) raises by κ0
+        np.testing.assert_allclose(chosen[name].values, usual[name].values + 30.0, atol=1e-3)
 
 
 @pytest.mark.slow

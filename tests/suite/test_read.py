@@ -119,6 +119,11 @@ def test_the_defaults_are_the_documented_ones() -> None:
             "unknown key 'environment.air_temprature'; did you mean 'air_temperature'?",
         ),
         ("[[family]]", "[motion]\nlat = 'T'\n[[family]]", "unknown key 'motion.lat'; did you mean 'latitude'?"),
+        (
+            "[[family]]",
+            'compensation = "equation1"\n[[family]]',
+            "key 'compensation': input should be 'aan-803' or 'equation-1', not 'equation1'",
+        ),
         ('"ppm"', '"pbm"', "channel 'co': 'pbm' is not a unit; did you mean 'ppm'?"),
         ('"ppm"', '"PPB"', "channel 'co': 'PPB' is not a unit; did you mean 'ppb'?"),
         ('name = "kolibri"', "", "key 'name' is missing; see docs/suite.md for an example"),

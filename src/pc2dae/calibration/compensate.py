@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pc2dae.arrays import Array
 from pc2dae.calibration.electrochemical import (
     RECOMMENDED,
+    Algorithm,
     cell_uncertainty,
     compensate_cell,
     outside_table,
@@ -30,7 +31,8 @@ _CELL = {"o3": "OX"}  # ozone is measured by an OX (O3 + NO2) cell; other cells 
 def compensate(flight: xr.Dataset) -> xr.Dataset:
     """Compute electrochemical channels from WE, AE and temperature, and difference channels.
 
-    Channels of a board without a calibration sheet remain missing, which is recorded in the history.
+    The suite's `compensation` chooses between AAN 803 and Eq. (1) of the paper. Channels of a board without a
+    calibration sheet remain missing, which is recorded in the history.
     """
     suite = check_flight(flight)
     done: Variables = {str(name): variable for name, variable in flight.variables.items()}
@@ -42,7 +44,11 @@ def compensate(flight: xr.Dataset) -> xr.Dataset:
         if source.key not in sheets:
             left.append(name)
             continue
-        _compute(done, suite, name, _cell_sheet(sheets[source.key], source))
+        sheet = _cell_sheet(sheets[source.key], source)
+        try:
+            _compute(done, suite, name, sheet)
+        except SuiteError as error:
+            raise SuiteError(f"{name}: {Exception.__str__(error)}", hint=error.hint) from None
         computed.append(name)
     for channel in suite.channels:
         if channel.difference_of is not None and not np.isfinite(flight[channel.name].values).any():
@@ -76,16 +82,18 @@ def _compute(done: Variables, suite: Suite, name: str, sheet: Mapping[str, Any])
     temperature = _temperature(done, source)
     kind = str(sheet["sensor_type"])
     no2 = _no2(done, suite, source.key) if gas == "o3" else None
-    ppb = compensate_cell(we, ae, temperature, sheet, kind, no2_ppb=no2)
+    algorithm: Algorithm | None = "equation-1" if suite.compensation == "equation-1" else None
+    ppb = compensate_cell(we, ae, temperature, sheet, kind, algorithm=algorithm, no2_ppb=no2)
     clamped: NDArray[np.int32] = np.where(outside_table(temperature), THERMAL_TRANSIENT, 0).astype(np.int32)
     bits: NDArray[np.int32] = done[f"qc_{name}"].values | clamped
     _put(done, name, ppb, bits)
-    done[name].attrs["comment"] = f"{kind}, AAN 803-05 algorithm {RECOMMENDED[kind]}" + (
+    method = f"AAN 803-05 algorithm {RECOMMENDED[kind]}" if algorithm is None else "Eq. (1) of the PC2DAE paper"
+    done[name].attrs["comment"] = f"{kind}, {method}" + (
         ", NO2 subtracted" if no2 is not None else ", sum of O3 and NO2" if gas == "o3" else ""
     )
     done[f"{name}_calibration_uncertainty"] = xr.Variable(
         "time",
-        cell_uncertainty(ppb, ae, temperature, sheet, kind),
+        cell_uncertainty(ppb, ae, temperature, sheet, kind, algorithm=algorithm),
         {
             "units": suite[name].units,
             "long_name": f"standard uncertainty of {name} from sensitivity and cell temperature, excluding noise",

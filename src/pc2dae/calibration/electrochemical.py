@@ -4,15 +4,16 @@ All four algorithms of the application note and Eq. (1) of the paper have the co
 
     WEc = offset(T) + (WEu − WEe) − n(T) · (AEu − AEe)   [mV],    concentration = WEc / sensitivity   [ppb]
 
-| algorithm | n(T)           | offset(T)          |
-|-----------|----------------|--------------------|
-| 1         | nT             | 0                  |
-| 2         | kT · WE0 / AE0 | 0                  |
-| 3         | k'T            | −(WE0 − AE0)       |
-| 4         | 0              | −WE0 − k''T · gain |
+| algorithm  | n(T)           | offset(T)                   |
+|------------|----------------|-----------------------------|
+| 1          | nT             | 0                           |
+| 2          | kT · WE0 / AE0 | 0                           |
+| 3          | k'T            | −(WE0 − AE0)                |
+| 4          | 0              | −WE0 − k''T · gain          |
+| equation-1 | n(T)           | [κ0 + κ1 · (T − T0)] / β(T) |
 
 where WEu, AEu are the logged voltages, WEe, AEe the electronic zeros of the board and WE0, AE0 the sensor zeros in
-clean air.
+clean air. Eq. (1), κ0 + κ1 · (T − T0) + β(T) · [(WEu − WEe) − n(T) · (AEu − AEe)], has 1 / β(T) as its sensitivity.
 """
 
 from __future__ import annotations
@@ -20,13 +21,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from pc2dae.arrays import Array, Mask
 from pc2dae.errors import SuiteError, nearest
+
+Algorithm = int | Literal["equation-1"]  # 1 to 4 of the note, or Eq. (1) of the paper
 
 TEMPERATURE_NODES = (-30.0, -20.0, -10.0, 0.0, 10.0, 20.0, 30.0, 40.0, 50.0)  # degC
 
@@ -111,7 +114,7 @@ class Coefficients:
     n: Array  # factor of the auxiliary electrode [1]
     we_zero_mv: float  # WEe
     ae_zero_mv: float  # AEe
-    sensitivity_mv_ppb: float
+    sensitivity_mv_ppb: float | Array
 
     def corrected(self, we_mv: ArrayLike, ae_mv: ArrayLike) -> Array:
         """WEc [mV] from logged electrode voltages [mV]."""
@@ -125,7 +128,7 @@ class Coefficients:
 
 
 def coefficients(
-    temperature_c: ArrayLike, sheet: Mapping[str, Any], sensor_type: str, *, algorithm: int | None = None
+    temperature_c: ArrayLike, sheet: Mapping[str, Any], sensor_type: str, *, algorithm: Algorithm | None = None
 ) -> Coefficients:
     """Offset, auxiliary factor, electronic zeros and sensitivity of a cell.
 
@@ -133,7 +136,7 @@ def coefficients(
         temperature_c: Temperature of the cell [degC].
         sheet: Factory sheet of the cell: zeros [mV], sensitivity [mV/ppb], or [nA/ppb] and gain [mV/nA].
         sensor_type: Cell, as in "CO-A4".
-        algorithm: 1 to 4; default: the one the note recommends for the cell.
+        algorithm: 1 to 4 or "equation-1"; default: the one the note recommends for the cell.
 
     >>> sheet = {"we_electronic_zero_mv": 280, "we_sensor_zero_mv": 40, "ae_electronic_zero_mv": 270,
     ...          "ae_sensor_zero_mv": 30, "we_sensitivity_mv_ppb": 0.4}
@@ -143,6 +146,8 @@ def coefficients(
     """
     if algorithm is None:
         algorithm = RECOMMENDED.get(sensor_type, 1)
+    if algorithm == "equation-1":
+        return _equation_1(temperature_c, sheet, sensor_type)
     factor = temperature_factor(sensor_type, algorithm, temperature_c)
     we0, ae0 = _number(sheet, "we_sensor_zero_mv"), _number(sheet, "ae_sensor_zero_mv")
     zero = np.zeros_like(factor)
@@ -168,6 +173,42 @@ def coefficients(
     )
 
 
+def _equation_1(temperature_c: ArrayLike, sheet: Mapping[str, Any], sensor_type: str) -> Coefficients:
+    """Eq. (1) of the paper, with the coefficients under 'equation_1' of the cell's sheet."""
+    given = sheet.get("equation_1")
+    own = given if isinstance(given, Mapping) else {}
+    needed = ("kappa_0_ppb", "kappa_1_ppb_per_degc", "reference_degc", "beta_ppb_per_mv")
+    if missing := [key for key in needed if key not in own]:
+        raise SuiteError(
+            f"compensation equation-1 needs {', '.join(missing)} in 'equation_1' of {sensor_type} on the sheet",
+            hint="see docs/suite.md, or use compensation aan-803",
+        )
+    baseline_ppb = _number(own, "kappa_0_ppb") + _number(own, "kappa_1_ppb_per_degc") * (
+        np.asarray(temperature_c, np.float64) - _number(own, "reference_degc")
+    )
+    beta = _at_temperature(own, "beta_ppb_per_mv", temperature_c)
+    if (beta <= 0).any():
+        raise SuiteError(f"the calibration sheet has beta_ppb_per_mv {own['beta_ppb_per_mv']} for {sensor_type}",
+                         hint="a gain must be above zero")  # fmt: skip
+    return Coefficients(
+        offset_mv=baseline_ppb / beta,
+        n=_at_temperature(own, "n", temperature_c) if "n" in own else temperature_factor(sensor_type, 1, temperature_c),
+        we_zero_mv=_number(sheet, "we_electronic_zero_mv"),
+        ae_zero_mv=_number(sheet, "ae_electronic_zero_mv"),
+        sensitivity_mv_ppb=1 / beta,
+    )
+
+
+def _at_temperature(table: Mapping[str, Any], key: str, temperature_c: ArrayLike) -> Array:
+    """A coefficient that is one number, or one at each of `TEMPERATURE_NODES`, interpolated like the note's tables."""
+    given = table[key] if isinstance(table[key], list) else [table[key]] * len(TEMPERATURE_NODES)
+    if len(given) != len(TEMPERATURE_NODES):
+        raise SuiteError(f"the calibration sheet has {len(given)} values of '{key}'",
+                         hint="write one number, or nine for -30, -20 … 50 degC")  # fmt: skip
+    values = [_number({**table, key: value}, key) for value in given]
+    return np.asarray(np.interp(np.asarray(temperature_c, np.float64), TEMPERATURE_NODES, values))
+
+
 def compensate_cell(
     we_mv: ArrayLike,
     ae_mv: ArrayLike,
@@ -175,7 +216,7 @@ def compensate_cell(
     sheet: Mapping[str, Any],
     sensor_type: str,
     *,
-    algorithm: int | None = None,
+    algorithm: Algorithm | None = None,
     no2_ppb: ArrayLike | None = None,
 ) -> Array:
     """Concentration [ppb] of one cell; valid from −30 to 50 degC.
@@ -189,7 +230,7 @@ def compensate_cell(
         temperature_c: Temperature of the cell [degC].
         sheet: Factory sheet of the cell, as in `coefficients`.
         sensor_type: Cell, as in "CO-A4".
-        algorithm: 1 to 4; default: the one the note recommends for the cell.
+        algorithm: 1 to 4 or "equation-1"; default: the one the note recommends for the cell.
         no2_ppb: NO2 in the same air [ppb], for an OX cell.
 
     >>> sheet = {"we_electronic_zero_mv": 280, "we_sensor_zero_mv": 40, "ae_electronic_zero_mv": 270,
@@ -211,7 +252,7 @@ def cell_uncertainty(
     sheet: Mapping[str, Any],
     sensor_type: str,
     *,
-    algorithm: int | None = None,
+    algorithm: Algorithm | None = None,
     electrode_mv: float = 0.0,
     temperature_error_c: float = 0.5,
     sensitivity_error: float = 0.05,
@@ -219,7 +260,7 @@ def cell_uncertainty(
 ) -> Array:
     """Standard uncertainty [ppb] of a compensated value, by linear propagation.
 
-    u² = [(1 + n²) u_e² + (∂offset/∂T − AE ∂n/∂T)² u_T² + (S_NO2 u_NO2)²] / S² + (u_S · ppb)²
+    u² = [(1 + n²) u_e² + (∂offset/∂T − AE ∂n/∂T − ppb ∂S/∂T)² u_T² + (S_NO2 u_NO2)²] / S² + (u_S · ppb)²
 
     Args:
         ppb: Compensated value [ppb].
@@ -227,7 +268,7 @@ def cell_uncertainty(
         temperature_c: Temperature of the cell [degC].
         sheet: Factory sheet of the cell, as in `coefficients`.
         sensor_type: Cell, as in "CO-A4".
-        algorithm: 1 to 4; default: the one the note recommends for the cell.
+        algorithm: 1 to 4 or "equation-1"; default: the one the note recommends for the cell.
         electrode_mv: Noise of one electrode [mV].
         temperature_error_c: Standard uncertainty of the cell's temperature, read by a Pt1000 [degC].
         sensitivity_error: Relative standard uncertainty of the factory sensitivity [1], for a new cell; ageing in the
@@ -245,6 +286,7 @@ def cell_uncertainty(
         coefficients(temperature + step, sheet, sensor_type, algorithm=algorithm) for step in (-half_k, 0.0, half_k)
     )
     per_degree = (above.offset_mv - below.offset_mv) - (np.asarray(ae_mv) - here.ae_zero_mv) * (above.n - below.n)
+    per_degree = per_degree - np.asarray(ppb) * (above.sensitivity_mv_ppb - below.sensitivity_mv_ppb)
     variance = (1 + here.n**2) * electrode_mv**2 + (per_degree * temperature_error_c) ** 2
     if no2_sigma_ppb is not None:
         variance = variance + (sensitivity(sheet, "we_cross_sensitivity_no2") * np.asarray(no2_sigma_ppb)) ** 2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import typer
 
@@ -27,6 +27,9 @@ def ingest(
         None, help='Time zone of stamps that carry none: "UTC", "-05:00", "America/Regina".'
     ),
     calibration: Path | None = typer.Option(None, help="Calibration sheet in place of the one beside a board's log."),
+    compensation: Literal["aan-803", "equation-1"] | None = typer.Option(
+        None, help="Of electrochemical cells; equation-1, the paper's, needs its coefficients on the calibration sheet."
+    ),
     salvage: bool = typer.Option(
         False, "--salvage", help="Use the complete lines that a damaged .gz or zip still yields."
     ),
@@ -45,7 +48,9 @@ def ingest(
     if out is not None:
         check_target(out)
         check_output(out, inputs=[*logs, calibration], force=force)
-    flight, intake = pipeline.ingest(logs, suite=suite, zone=zone, calibration=calibration, salvage=salvage)
+    flight, intake = pipeline.ingest(
+        logs, suite=suite, zone=zone, calibration=calibration, compensation=compensation, salvage=salvage
+    )
     if out is not None:
         write_flight(flight, out)
     if as_json:

@@ -13,6 +13,7 @@ from pc2dae.suite.source import Source
 from pc2dae.suite.units import canonical_units
 
 ENVIRONMENT = ("air_temperature", "relative_humidity", "air_pressure")  # degC, %, hPa
+Compensation = Literal["aan-803", "equation-1"]
 MOTION = ("latitude", "longitude", "altitude", "ground_speed")  # degrees_north, degrees_east, m, m s-1
 
 # What other stages call their variables, and what these hold: a channel of that name would replace them.
@@ -105,6 +106,7 @@ class Suite(_Part):
     name: str = Field(min_length=1)
     rate_hz: float = Field(default=1.0, gt=0)
     missing: tuple[float, ...] = ()
+    compensation: Compensation = "aan-803"  # of electrochemical cells; equation-1 is the paper's
     time: TimeColumn = TimeColumn()
     environment: dict[Literal["air_temperature", "relative_humidity", "air_pressure"], str] = {}
     motion: dict[Literal["latitude", "longitude", "altitude", "ground_speed"], str] = {}

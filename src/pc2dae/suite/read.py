@@ -67,7 +67,7 @@ def _validated(build: Any, where: str) -> Suite:
         if problem["type"] == "extra_forbidden":
             hint = nearest(str(problem["loc"][-1]), _keys_at(problem["loc"]))
             raise SuiteError(f"{where}: unknown key '{key}'", hint=hint) from None
-        if problem["type"] == "literal_error":  # keys of [environment] and [motion]
+        if problem["type"] == "literal_error" and problem["loc"][-1] == "[key]":  # keys of [environment] and [motion]
             hint = nearest(str(problem["input"]), _literals(str(problem["loc"][0])))
             raise SuiteError(f"{where}: unknown key '{problem['loc'][0]}.{problem['input']}'", hint=hint) from None
         if problem["type"] == "missing":
