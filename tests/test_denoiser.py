@@ -18,7 +18,7 @@ def record(length, channels=2):
 @settings(deadline=None)
 def test_a_network_that_changes_nothing_gives_the_record_back(length, windows):
     data, split = record(length), min(HOP * windows, length)
-    parts = [emit(lambda v, m, e: (v,), *data, part)[0] for part in (slice(0, split), slice(split, length))
+    parts = [emit(lambda v, m, e, s: (v,), *data, data[0], part)[0] for part in (slice(0, split), slice(split, length))
              if part.start < part.stop]  # fmt: skip
     assert np.array_equal(np.concatenate(parts, axis=1), data[0])
 
@@ -39,11 +39,11 @@ def test_each_sample_comes_from_its_own_window():
     values, environment, valid = record(100, channels=1)
     numbered = []
 
-    def network(v, m, e):
+    def network(v, m, e, s):
         numbered.append(len(v))
         return (np.arange(len(v))[:, None, None] + np.zeros_like(v),)
 
-    (out,) = emit(network, values, environment, valid, slice(0, 100))
+    (out,) = emit(network, values, environment, valid, values, slice(0, 100))
     assert out[0].tolist() == [i // 16 for i in range(100)]
     assert numbered == [7]
 

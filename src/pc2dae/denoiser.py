@@ -15,8 +15,8 @@ from pc2dae.suite import Suite
 if TYPE_CHECKING:
     import xarray as xr
 
-# Values, valid, environment of (window, row, 128) → outputs.
-Network = Callable[[Floats, Floats, Floats], tuple[Floats, ...]]
+# Values, valid, environment of (window, row, 128) and noise (window, row) → outputs.
+Network = Callable[[Floats, Floats, Floats, Floats], tuple[Floats, ...]]
 
 WINDOW = 128  # samples a network of the paper sees
 HOP = 16  # windows start this many samples apart, and each gives as many
@@ -57,13 +57,19 @@ class Denoiser(Protocol):
         """Look at the flight (noise, staleness, scale) and return the job for `suite.names`, in that order."""
 
 
-def emit(network: Network, values: Floats, environment: Floats, valid: Mask, wanted: slice) -> tuple[Floats, ...]:
+def emit(
+    network: Network, values: Floats, environment: Floats, valid: Mask, noise: Floats, wanted: slice
+) -> tuple[Floats, ...]:
     """Run a windowed network on a stretch of record (row, time) and join what its windows give for samples `wanted`.
 
     A window covers 64 samples before and 64 from the first sample that it gives on, and gives 16 of them. Whole flights
-    and streams use this one rule: the output of a network that normalises over its window depends on its place.
+    and streams use this one rule: the output of a network that normalises over its window depends on its place. The
+    noise level of a window is that at its last sample, which a stream knows by then.
     """
-    outputs = network(*cut(np.arange(wanted.start, wanted.stop, HOP), values, environment, valid))
+    first = np.arange(wanted.start, wanted.stop, HOP)
+    level = noise[:, np.minimum(first + LATENCY, noise.shape[1] - 1)].T.astype(np.float32)
+    windows = cut(first, values, environment, valid)
+    outputs = network(windows[0], windows[1], windows[2], level)
     return tuple(stitch(output)[:, : wanted.stop - wanted.start] for output in outputs)
 
 

@@ -29,7 +29,7 @@ def load_model(source: str | Path, *, profile: str = "flight", progress: Progres
 
         network, card = load_checkpoint(path)
         digest = card["sha256"]["weights.safetensors"]
-        return torch_denoiser(network, suite_of_card(card), name=path.name, sha256=digest)
+        return torch_denoiser(network, suite_of_card(card), name=path.name, sha256=digest, profile=profile)
     if name not in FILTERS:
         raise ModelError(f"unknown model '{name}'", hint=nearest(name, [*SHIPPED, *FILTERS]))
     if profile == "live" and not np.isfinite(FILTERS[name].latency_s):

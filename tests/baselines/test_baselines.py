@@ -1,7 +1,5 @@
 """The five baselines: counts as published, shapes, the bound of their output heads, and their own loss terms."""
 
-from dataclasses import dataclass
-
 import numpy as np
 import pytest
 
@@ -12,6 +10,7 @@ from pc2dae.baselines.convolutional import DeSpaWN  # noqa: E402
 from pc2dae.baselines.loss import contrast, with_consecutive  # noqa: E402
 from pc2dae.baselines.output_head import CORES  # noqa: E402
 from pc2dae.baselines.transformer import positions  # noqa: E402
+from pc2dae.model.batch import Batch  # noqa: E402
 from pc2dae.suite import load_suite  # noqa: E402
 from pc2dae.training.networks import BASELINE_NETWORKS  # noqa: E402
 from pc2dae.training.run import crops_for  # noqa: E402
@@ -31,40 +30,31 @@ def _seeded() -> None:
     torch.set_num_threads(1)
 
 
-@dataclass
-class Windows:
-    values: torch.Tensor
-    valid: torch.Tensor
-    environment: torch.Tensor
-    target: torch.Tensor
-    weight: torch.Tensor
-    observed: torch.Tensor
-
-
-def windows(count: int = 4, length: int = 128) -> Windows:
+def windows(count: int = 4, length: int = 128) -> Batch:
     values = torch.tensor(BOUND)[:, None] + 10 + 5 * torch.randn(count, CHANNELS, length)
     ones = torch.ones_like(values)
-    return Windows(values, ones, torch.zeros(count, 3, length), values, ones, ones)
+    noise = torch.full((count, CHANNELS), 5.0)
+    return Batch(values, ones, torch.zeros(count, 3, length), noise, values.clone(), ones, ones)
 
 
 @pytest.mark.parametrize("name", CORES)
 def test_the_published_number_of_parameters(name: str) -> None:
-    for network in (name, f"{name}+softplus", f"{name}+softplus+tv"):
+    for network in (name, f"{name}+softplus", f"{name}+softplus+tv", f"{name}+skip"):
         assert network in BASELINE_NETWORKS
         assert sum(p.numel() for p in build(network, SUITE, SCALER).parameters()) == COUNTS[name]
 
 
 @pytest.mark.parametrize("name", BASELINE_NETWORKS)
-def test_shape_finiteness_and_the_bound_of_the_dress(name: str) -> None:
+def test_shape_finiteness_and_the_bound_of_the_output_head(name: str) -> None:
     network = build(name, SUITE, SCALER).eval()
     batch = windows()
     batch.values[0, 0, 5], batch.values[1, 2, 7] = float("nan"), float("inf")
     batch.values[2] -= 500
     with torch.no_grad():
-        out = network(batch.values, batch.valid, batch.environment)
+        out = network(batch.values, batch.valid, batch.environment, batch.noise)
     assert out.shape == batch.values.shape
     assert torch.isfinite(out).all()
-    if "softplus" in name:
+    if "softplus" in name or "skip" in name:
         assert (out >= torch.tensor(BOUND)[:, None]).all()
 
 

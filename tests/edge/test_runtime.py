@@ -16,7 +16,7 @@ NOWHERE = np.full((3, 40), np.nan)
 
 
 def echo(seen):
-    def network(values, valid, environment):
+    def network(values, valid, environment, noise):
         seen.append(valid.copy())
         return (np.nan_to_num(values) + np.arange(3, dtype=np.float32)[:, None],)
 
@@ -60,7 +60,7 @@ def test_another_rate_is_refused():
 def test_memory_does_not_grow_with_the_record():
     largest = []
 
-    def network(values, valid, environment):
+    def network(values, valid, environment, noise):
         largest.append(len(values))
         return (values,)
 

@@ -18,12 +18,16 @@ HEADS = 3
 
 def made(name, seed=0):
     torch.manual_seed(seed)
-    return build(name, SUITE, SCALER).eval()
+    network = build(name, SUITE, SCALER).eval()
+    for head in network.heads:  # an untrained network corrects nothing
+        torch.nn.init.normal_(head.projection.weight)
+    return network
 
 
 def run(network, *, environment=20.0, level=1.0):
     values = torch.full((1, 15, 128), level)
-    return network(values, torch.ones_like(values), torch.full((1, 3, 128), environment)).detach()
+    inputs = (values, torch.ones_like(values), torch.full((1, 3, 128), environment), torch.ones(1, 15))
+    return network(*inputs[: len(network.inputs)]).detach()
 
 
 @pytest.mark.parametrize(
@@ -33,7 +37,10 @@ def run(network, *, environment=20.0, level=1.0):
         ("lean-no-attention", HEADS * 2 * 20 * 20),
         ("lean-no-environment", 3 * 12 + 12 + 12 * 12 + 12 + HEADS * 12 * 20),
         ("lean-no-softplus", 0),
+        ("lean-no-skip", 0),
+        ("lean-no-noise-units", 0),
         ("lean-no-variation", 0),
+        ("lean-channel-alpha", HEADS - 15),  # 21,493
     ],
 )
 def test_what_is_taken_away_is_gone_and_nothing_else(name, gone):
@@ -51,6 +58,17 @@ def test_without_environment_the_weather_does_not_matter():
     assert torch.equal(run(network, environment=0.0), run(network, environment=40.0))
     whole = made("lean-no-attention")
     assert not torch.equal(run(whole, environment=0.0), run(whole, environment=40.0))
+
+
+def test_with_an_alpha_per_channel_one_can_be_smoothed_alone():
+    heads = made("lean-channel-alpha").heads
+    assert all((head.smoothing.blend == -2.0).all() for head in heads)  # as lean begins
+    smoothing, step = heads[1].smoothing, torch.arange(9.0).expand(1, 9, 9) ** 2
+    with torch.no_grad():
+        smoothing.blend.fill_(-50.0)
+        smoothing.blend[4] = 0.0  # half of the mean of (2², … 6²), 18, and half of 4² itself
+    out = smoothing(step).detach()[0, :, 4]
+    assert torch.allclose(out, torch.tensor([16.0] * 4 + [17.0] + [16.0] * 4))
 
 
 def test_each_takes_the_others_settings_and_keeps_its_own_size():

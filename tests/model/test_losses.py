@@ -7,7 +7,16 @@ import math
 import pytest
 import torch
 
-from pc2dae.model.losses import family_mean, mass, positivity, reconstruction, spectral, variation
+from pc2dae.model.losses import (
+    channel_mean,
+    family_mean,
+    mass,
+    positivity,
+    reconstruction,
+    spectral,
+    variation,
+    window_sum,
+)
 
 ONES = torch.ones(1, 3, 4)
 FAMILIES = (1, 2)
@@ -47,6 +56,15 @@ def test_variation_weighs_a_step_by_its_ends():
     weight = ONES.clone()
     weight[..., 3] = 0  # the step of 4 now counts half: (1·1 + 0 + 4/2) / 2.5
     assert variation(estimate, weight, FAMILIES).item() == pytest.approx(2 * 3 / 2.5)
+
+
+def test_the_papers_terms_as_printed_are_sums_of_a_window():
+    estimate = torch.tensor([[[0.0, 1, 1, 5]] * 3, [[-1.0] * 4] * 3])  # two windows, families of 1 and 2 channels
+    ones = torch.ones(2, 3, 4)
+    # |ŷ| sums to 7 per channel, then 4: (7 + 14/2 + 4 + 8/2) / 2 windows
+    assert reconstruction(estimate, torch.zeros(2, 3, 4), ones, FAMILIES, reduce=channel_mean).item() == 11
+    assert variation(estimate, ones, FAMILIES, reduce=window_sum).item() == 3 * 5 / 2  # each of three channels counts
+    assert positivity(estimate, ones, FAMILIES, reduce=window_sum).item() == 3 * 4 / 2
 
 
 def test_mass_sees_the_mean_and_nothing_else():

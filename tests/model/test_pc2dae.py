@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from pc2dae.model.noise_units import features
 from pc2dae.model.pc2dae import LEAN, PC2DAE, WIDE, count_parameters
 from pc2dae.suite import load_suite
 from pc2dae.windows.scaling import Scaler
@@ -60,7 +61,11 @@ def test_another_suite_builds_its_own_heads():
     suite = make_suite({"a": {"co": "ppm"}, "b": {"x": "ppb", "y": "ppb"}}, name="k")
     network = lean(suite=suite)
     assert [head.projection.out_channels for head in network.heads] == [1, 2]
-    assert network(torch.zeros(2, 3, 40), torch.ones(2, 3, 40), torch.zeros(2, 3, 40)).shape == (2, 3, 40)
+    assert network(torch.zeros(2, 3, 40), torch.ones(2, 3, 40), torch.zeros(2, 3, 40), torch.ones(2, 3)).shape == (
+        2,
+        3,
+        40,
+    )
 
 
 anything = st.floats(width=32, allow_nan=True, allow_infinity=True)
@@ -71,19 +76,18 @@ anything = st.floats(width=32, allow_nan=True, allow_infinity=True)
     values=arrays(np.float32, (1, 15, 16), elements=anything),
     valid=arrays(np.float32, (1, 15, 16), elements=anything),
     environment=arrays(np.float32, (1, 3, 16), elements=anything),
+    noise=arrays(np.float32, (1, 15), elements=anything),
     gain=st.sampled_from([1.0, 1e3, 1e10, 1e30, 3e38]),
     seed=st.integers(0, 9),
 )
-def test_any_input_and_any_weights_give_finite_values_at_or_above_the_bound(values, valid, environment, gain, seed):
+def test_any_input_and_any_weights_give_finite_values_at_or_above_the_bound(
+    values, valid, environment, noise, gain, seed
+):
     network = lean(seed)
     with torch.no_grad():
         for p in network.parameters():
             p.copy_(torch.randn_like(p) * gain)
-        out = (
-            network(torch.from_numpy(values), torch.from_numpy(valid), torch.from_numpy(environment))
-            .numpy()
-            .astype(np.float64)
-        )
+        out = network(*map(torch.from_numpy, (values, valid, environment, noise))).numpy().astype(np.float64)
     assert np.isfinite(out).all()
     assert (out >= np.array([c.lower_bound for c in TARGETS.channels])[:, None]).all()
 
@@ -96,25 +100,8 @@ def test_a_bound_that_float32_rounds_down_is_still_kept():
     with torch.no_grad():
         for head in network.heads:
             head.projection.bias.fill_(-1e6)
-        out = network(torch.zeros(1, n, 32), torch.ones(1, n, 32), torch.zeros(1, 3, 32)).double()
+        out = network(torch.zeros(1, n, 32), torch.ones(1, n, 32), torch.zeros(1, 3, 32), torch.ones(1, n)).double()
     assert (out >= 0.7).all()
-
-
-def test_masked_samples_enter_as_the_mean_of_the_valid_ones():
-    network = lean()
-    values = torch.full((1, 15, 4), 50.0)
-    values[0, 0] = torch.tensor([10.0, 30.0, float("nan"), 9e9])
-    valid = torch.ones(1, 15, 4)
-    valid[0, 0, 3] = 0
-    x, weight = network.scaling.into(values, valid)
-    assert x[0, 0].tolist() == [1.0, 3.0, 2.0, 2.0]
-    assert weight[0, 0].tolist() == [1.0, 1.0, 0.0, 0.0]
-
-
-def test_a_channel_without_a_sample_enters_as_the_training_mean():
-    network = lean()
-    x, _ = network.scaling.into(torch.full((1, 15, 4), float("nan")), torch.ones(1, 15, 4))
-    assert torch.allclose(x, torch.tensor(0.2))
 
 
 def test_what_a_masked_sample_holds_does_not_matter():
@@ -124,4 +111,45 @@ def test_what_a_masked_sample_holds_does_not_matter():
     other = values.clone()
     other[0, 3, 20:30] = 1e20
     with torch.no_grad():
-        assert torch.equal(network(values, valid, environment), network(other, valid, environment))
+        noise = torch.ones(1, 15)
+        assert torch.equal(network(values, valid, environment, noise), network(other, valid, environment, noise))
+
+
+def test_an_untrained_network_gives_the_measurement():
+    values = 50 + 10 * torch.rand(1, 15, 128)
+    values[0, -2:] += 300  # above the bound of CO2
+    out = lean()(values, torch.ones(1, 15, 128), torch.zeros(1, 3, 128), torch.ones(1, 15))
+    assert torch.allclose(out, values, atol=1.5)  # smoothed by a twelfth
+
+
+def test_masked_samples_hold_the_last_valid_value():
+    values, valid = torch.full((1, 15, 8), 50.0), torch.ones(1, 15, 8)
+    values[0, 0] = torch.tensor([7.0, 10.0, float("nan"), 30.0, 9e9, 9e9, 20.0, 5.0])
+    valid[0, 0] = torch.tensor([0.0, 1, 1, 1, 0, 0, 1, 1])
+    x, weight, unit = lean().scaling.into(values, valid, torch.full((1, 15), 10.0))
+    assert x[0, 0].tolist() == [1.0, 1.0, 1.0, 3.0, 3.0, 3.0, 2.0, 0.5]
+    assert weight[0, 0].tolist() == [0.0, 1, 0, 1, 0, 0, 1, 1]
+    assert (unit == 10).all()
+
+
+def test_a_channel_without_a_sample_is_zero():
+    x, weight, _ = lean().scaling.into(torch.full((1, 15, 4), float("nan")), torch.ones(1, 15, 4), torch.ones(1, 15))
+    assert not x.any()
+    assert not weight.any()
+
+
+def test_an_estimate_stays_near_the_samples_of_its_window():
+    network, values = lean(), 500 + torch.randn(1, 15, 128)
+    with torch.no_grad():
+        for head in network.heads:
+            head.projection.bias.fill_(1e6)
+        out = network(values, torch.ones_like(values), torch.zeros(1, 3, 128), torch.full((1, 15), 2.0))
+    assert (out <= values.amax(-1, keepdim=True) + 3 * 2.0 + 1e-3).all()
+
+
+def test_noise_in_a_bright_plume_is_visible_to_the_network():
+    x = torch.zeros(1, 1, 128)
+    x[..., 40:80] = 1000.0
+    moved = x.clone()
+    moved[..., 60] += 1.0
+    assert (features(moved) - features(x))[0, 0, 60] > 0.5

@@ -11,8 +11,9 @@ from pc2dae.windows.corruption import ALPHA, blind_width, correlated_noise, hide
 
 
 def test_injected_noise_is_uniform_in_sigma_and_in_units_of_the_scale():
-    out = inject(np.zeros((400, 2, 256), np.float32), np.array([1.0, 1000.0]), np.random.default_rng(0))
+    out, stated = inject(np.zeros((400, 2, 256), np.float32), np.array([1.0, 1000.0]), np.random.default_rng(0))
     sigma = out.std(axis=-1)
+    assert np.allclose(sigma, stated, rtol=0.3)
     assert np.allclose(sigma[:, 1] / sigma[:, 0], 1000.0, rtol=0.3)
     assert sigma[:, 0].max() == pytest.approx(0.1, rel=0.1)
     assert sigma[:, 0].mean() == pytest.approx(0.05, rel=0.1)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, cast
+from dataclasses import fields
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -11,9 +12,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from pc2dae.baselines.convolutional import DeSpaWN
-from pc2dae.baselines.output_head import Baseline
+from pc2dae.baselines.output_head import Baseline, Seen
 from pc2dae.baselines.recurrent import CBDAE
 from pc2dae.model import losses
+from pc2dae.model.batch import Batch
 from pc2dae.model.pc2dae import LEAN
 from pc2dae.windows.slicing import WINDOW, Crops, Record, Segment, crops_at, random_crops
 
@@ -22,28 +24,17 @@ TEACHER = 0.8  # CBDAE's share of teacher-forced steps at the start
 EPOCHS = 50  # over which it falls to nothing
 
 
-class BatchTensors(Protocol):
-    """What a loss needs of a batch, physical units, each (batch, row, time)."""
-
-    values: Tensor
-    valid: Tensor
-    environment: Tensor
-    target: Tensor
-    weight: Tensor
-    observed: Tensor
-
-
 def baseline_loss(
     name: str, families: Sequence[int], *, steps: int
 ) -> Callable[[nn.Module, Any, int], dict[str, Tensor]]:
     """The loss of a baseline; `steps` is the length of the whole run, which teacher forcing is scheduled by."""
     smoothness = LEAN.smoothness if name.endswith("+tv") else 0.0
 
-    def loss(network: nn.Module, batch: BatchTensors, step: int) -> dict[str, Tensor]:
+    def loss(network: nn.Module, batch: Batch, step: int) -> dict[str, Tensor]:
         rival = cast(Baseline, network)
-        target = rival.scaling.scaled(batch.target)
-        x, _ = rival.scaling.into(batch.values, batch.valid)
-        estimate, more = _run(rival, x, batch, share=TEACHER * max(0.0, 1.0 - _epoch(step, steps) / EPOCHS))
+        seen = rival.seen(batch.values, batch.valid, batch.noise)
+        target = rival.scaling.scaled(batch.target, seen.unit)
+        estimate, more = _run(rival, seen, batch, share=TEACHER * max(0.0, 1.0 - _epoch(step, steps) / EPOCHS))
         terms = {"mae": losses.reconstruction(estimate, target, batch.weight, families), **more}
         if smoothness > 0:
             terms["variation"] = smoothness * losses.variation(estimate, batch.observed, families)
@@ -52,20 +43,20 @@ def baseline_loss(
     return loss
 
 
-def _run(network: Baseline, x: Tensor, batch: BatchTensors, *, share: float) -> tuple[Tensor, dict[str, Tensor]]:
-    """The estimate of scaled input x, and the terms of the core's own."""
-    core = network.core
+def _run(network: Baseline, seen: Seen, batch: Batch, *, share: float) -> tuple[Tensor, dict[str, Tensor]]:
+    """The estimate in scaled units, and the terms of the core's own."""
+    core, x = network.core, seen.features
     if isinstance(core, DeSpaWN):
         found = core.coefficients(x)
         mean = torch.cat(found, dim=-1).abs().mean()
-        return network.bounded(core.synthesise(found)[..., : x.shape[-1]]), {"sparsity": mean}
+        return network.output(core.synthesise(found)[..., : x.shape[-1]], seen), {"sparsity": mean}
     if isinstance(core, CBDAE) and core.training:
         state = core.encode(x)
         forced = bool(torch.rand(()) < share)
-        teacher = network.scaling.into(batch.target, batch.weight)[0] if forced else None
-        estimate = network.bounded(core.decode(state, x.shape[-1], teacher=teacher))
+        teacher = network.seen(batch.target, batch.weight, batch.noise).features if forced else None
+        estimate = network.output(core.decode(state, x.shape[-1], teacher=teacher), seen)
         return estimate, {"contrast": CONTRAST * contrast(core.code(state))}
-    return network.bounded(core(x)), {}
+    return network.output(core(x), seen), {}
 
 
 def contrast(codes: Tensor, *, temperature: float = 1.0) -> Tensor:
@@ -92,8 +83,7 @@ def with_consecutive(
     first = segment.start + int(rng.integers(0, room))
     along = crops_at(records, [(segment, first + i) for i in range(count)], WINDOW)
     other = random_crops(records, segments, rng, count=count)
-    fields = ("values", "valid", "environment", "target")
-    return Crops(*(np.concatenate([getattr(along, f), getattr(other, f)]) for f in fields))
+    return Crops(*(np.concatenate([getattr(along, f.name), getattr(other, f.name)]) for f in fields(Crops)))
 
 
 def _epoch(step: int, steps: int) -> float:

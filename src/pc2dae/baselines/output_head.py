@@ -1,8 +1,10 @@
-"""The five baselines in physical units, with a plain, softplus, or softplus and total variation output head."""
+"""The five baselines in physical units, with a plain, softplus, softplus and total variation, or skip output head."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -11,6 +13,7 @@ from pc2dae.baselines.convolutional import DeSpaWN, UNet1d
 from pc2dae.baselines.recurrent import CBDAE, LSTMAE
 from pc2dae.baselines.transformer import Transformer
 from pc2dae.model.blocks import Scaling
+from pc2dae.model.noise_units import NoiseUnits, features, in_range
 from pc2dae.suite import Suite
 from pc2dae.windows.scaling import Scaler
 
@@ -24,29 +27,50 @@ CORES: dict[str, Callable[[int], nn.Module]] = {
 BETA = 5.0  # of the softplus, lean's
 
 
+@dataclass(frozen=True)
+class Seen:
+    """What a baseline sees of windows, (batch, channel, time) each but the unit."""
+
+    features: Tensor  # input of the core
+    x: Tensor  # the measurement in scaled units
+    unit: Tensor | None = None  # noise units, (batch, channel, 1)
+
+
 class Baseline(nn.Module):
-    """A baseline in physical units: plain it may fall below the bound, as published; with softplus it cannot."""
+    """A baseline in physical units: plain it may fall below the bound, as published; with softplus it cannot.
+
+    With `+skip` it corrects the measurement in noise units, as PC²DAE does.
+    """
 
     def __init__(self, name: str, suite: Suite, scaler: Scaler) -> None:
         super().__init__()
-        self.scaling = Scaling(scaler)
+        self.has_skip, self.is_bounded = "+skip" in name, "+softplus" in name or "+skip" in name
+        self.scaling: Any = NoiseUnits(scaler) if self.has_skip else Scaling(scaler)
+        self.inputs = ("values", "valid", "environment", *(["noise"] if self.has_skip else []))
         self.core = CORES[name.partition("+")[0]](len(suite.names))
-        self.is_bounded = "+softplus" in name
 
-    def forward(self, values: Tensor, valid: Tensor, environment: Tensor) -> Tensor:
-        """Values and validity (batch, channel, time), environment unused → estimate like the values."""
-        scaled = self.scaled(values, valid, environment)
-        return self.scaling.out(scaled) if self.is_bounded else self.scaling.out_unbounded(scaled)
+    def forward(self, values: Tensor, valid: Tensor, environment: Tensor, noise: Tensor | None = None) -> Tensor:
+        """Values and validity (batch, channel, time), environment unused, noise (batch, channel) → estimate."""
+        seen = self.seen(values, valid, noise)
+        y = self.output(self.core(seen.features), seen)
+        out: Tensor = self.scaling.out(y, seen.unit) if self.is_bounded else self.scaling.out_unbounded(y)
+        return out
 
-    def scaled(self, values: Tensor, valid: Tensor, environment: Tensor) -> Tensor:
-        """The estimate in scaled units: what the losses see."""
-        return self.bounded(self.core(self.scaling.into(values, valid)[0]))
+    def seen(self, values: Tensor, valid: Tensor, noise: Tensor | None) -> Seen:
+        """The windows in the units of the network."""
+        if self.has_skip:
+            x, _, unit = self.scaling.into(values, valid, noise)
+            return Seen(features(x), x, unit)
+        x, _ = self.scaling.into(values, valid)
+        return Seen(x, x)
 
-    def bounded(self, y: Tensor) -> Tensor:
-        """The core's output through the output head."""
+    def output(self, y: Tensor, seen: Seen) -> Tensor:
+        """The core's output through the output head, in scaled units."""
+        if self.has_skip:
+            return in_range(F.softplus(seen.x + y, beta=BETA), seen.x)
         return F.softplus(y, beta=BETA) if self.is_bounded else y
 
 
 def build(name: str, suite: Suite, scaler: Scaler) -> Baseline:
-    """The baseline `name` ("unet", "unet+softplus", "unet+softplus+tv") for a suite's channels."""
+    """The baseline `name` ("unet", "unet+softplus", "unet+softplus+tv", "unet+skip") for a suite's channels."""
     return Baseline(name, suite, scaler)

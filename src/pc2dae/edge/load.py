@@ -67,4 +67,4 @@ def _open(
     card = {"model": name, "model_sha256": digest(data), **card_of(facts, where=path.name)}
     if facts.inputs == adaptive.INPUTS:
         return adaptive_of(data, facts, name=name, profile=profile), card
-    return denoiser_of(data, name=name), card
+    return denoiser_of(data, name=name, profile=profile), card

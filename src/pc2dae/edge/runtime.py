@@ -9,10 +9,10 @@ import numpy as np
 import onnxruntime as ort
 
 from pc2dae.arrays import Floats, Mask
-from pc2dae.denoiser import HOP, LATENCY, LEAD, WINDOW, Estimate, Job, Network, emit
+from pc2dae.denoiser import HOP, LARGEST, LATENCY, LEAD, WINDOW, Estimate, Job, Network, emit
 from pc2dae.edge.card import digest
 from pc2dae.edge.engine import Engine, Progress, Stretch
-from pc2dae.edge.levels import Levels
+from pc2dae.edge.levels import Levels, of_flight, trailing
 from pc2dae.edge.onnx_check import card_of, verify_onnx
 from pc2dae.errors import ModelError
 from pc2dae.suite import Suite, parse_suite
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 _TRAIN = "use --model adaptive, which takes any suite, or train one with `pc2dae train`"
-INPUTS = ("values", "valid", "environment")
+INPUTS = ("values", "valid", "environment", "noise")  # of a network; the paper's literal reading has no noise
 _BATCH = 64  # windows per call: bounds memory
 
 
@@ -33,6 +33,8 @@ class WindowedDenoiser:
     suite: Suite  # the channels it was trained for
     network: Network
     sha256: str = ""  # of the file it came from
+    profile: str = "flight"
+    needs_noise: bool = True
     progress: Progress | None = None
     latency_s: float = field(init=False)
 
@@ -59,53 +61,63 @@ class WindowedEngine(Engine):
     """A windowed network for some of its channels; the others enter as missing."""
 
     look_back, look_ahead, hop = LEAD, WINDOW - LEAD - HOP, HOP
-    needs_noise = False
 
     def __init__(self, denoiser: WindowedDenoiser, suite: Suite) -> None:
         self.denoiser, self.suite = denoiser, suite
         self.identity = denoiser.sha256 or denoiser.name
+        self.needs_noise = denoiser.needs_noise
+        self.bound: Floats = np.array([channel.lower_bound for channel in suite.channels])
+        self.prior: Floats = np.array([channel.noise_sigma or np.nan for channel in suite.channels])
         self.rows = [denoiser.suite.names.index(name) for name in suite.names]
 
     def __call__(self, values: Floats, environment: Floats, valid: Mask) -> Estimate:
         """The estimate of a whole record."""
-        levels, length = Levels.unused(values.shape), values.shape[1]
-        record = Stretch(values, valid, valid, levels, environment, slice(0, length))
+        levels, new = self._levels(values, valid & (np.abs(np.nan_to_num(values, nan=np.inf)) < LARGEST))
+        record = Stretch(values, valid, new, levels, environment, slice(0, values.shape[1]))
         parts = [part for _, part in self.run_record(record, size=_BATCH * HOP, progress=self.denoiser.progress)]
         value, unbounded = ([getattr(part, name) for part in parts] for name in ("value", "unbounded"))
         return Estimate(np.concatenate(value, axis=1), np.concatenate(unbounded, axis=1))
 
+    def _levels(self, values: Floats, seen: Mask) -> tuple[Levels, Mask]:
+        if not self.needs_noise:
+            return Levels.unused(values.shape), seen
+        if self.denoiser.profile == "live":
+            return trailing(values, seen, self.bound, self.prior)
+        return of_flight(values, seen, self.bound)
+
     def run(self, stretch: Stretch) -> Estimate:
         """All windows of the stretch in one call."""
         shape = (len(self.denoiser.suite.names), stretch.values.shape[1])
-        values, seen = np.full(shape, np.nan, np.float32), np.zeros(shape, bool)
+        values, seen, noise = np.full(shape, np.nan, np.float32), np.zeros(shape, bool), np.full(shape, np.nan)
         with np.errstate(over="ignore"):  # beyond float32 is infinite, which the graph masks
             values[self.rows] = stretch.values
-        seen[self.rows] = stretch.seen & np.isfinite(values[self.rows])
-        outputs = emit(self.masked_network, values, stretch.environment, seen, stretch.wanted)
+        seen[self.rows] = (stretch.new if self.needs_noise else stretch.seen) & np.isfinite(values[self.rows])
+        noise[self.rows] = stretch.levels.sigma
+        outputs = emit(self.masked_network, values, stretch.environment, seen, noise, stretch.wanted)
         value, *others = (output[self.rows].astype(np.float64) for output in outputs)
         return Estimate(value, others[0] if others else value)
 
-    def masked_network(self, values: Floats, valid: Floats, environment: Floats) -> tuple[Floats, ...]:
+    def masked_network(self, values: Floats, valid: Floats, environment: Floats, noise: Floats) -> tuple[Floats, ...]:
         """The network's outputs, NaN where a window has no sample of a channel."""
-        outputs = self.denoiser.network(values, valid, environment)
+        outputs = self.denoiser.network(values, valid, environment, noise)
         nothing = ~valid.any(axis=-1, keepdims=True)
         return tuple(np.where(nothing, np.float32(np.nan), output) for output in outputs)
 
 
-def denoiser_of(data: bytes, *, name: str) -> WindowedDenoiser:
+def denoiser_of(data: bytes, *, name: str, profile: str = "flight") -> WindowedDenoiser:
     """The denoiser in the bytes of an ONNX."""
     facts = verify_onnx(data, where=name)
-    if facts.inputs != INPUTS or facts.outputs[:1] != ("estimate",):
+    if facts.inputs not in (INPUTS, INPUTS[:3]) or facts.outputs[:1] != ("estimate",):
         raise ModelError(
             f"{name} has inputs {', '.join(facts.inputs)}, not {', '.join(INPUTS)}", hint="export it again"
         )
     suite = parse_suite(card_of(facts, where=name)["suite"], where=f"the suite of {name}")
     session = open_session(data, name=name)
 
-    def network(values: Floats, valid: Floats, environment: Floats) -> tuple[Floats, ...]:
-        return tuple(session.run(None, {"values": values, "valid": valid, "environment": environment}))
+    def network(*arrays: Floats) -> tuple[Floats, ...]:
+        return tuple(session.run(None, dict(zip(facts.inputs, arrays, strict=False))))
 
-    return WindowedDenoiser(name, suite, network, digest(data))
+    return WindowedDenoiser(name, suite, network, digest(data), profile, needs_noise="noise" in facts.inputs)
 
 
 def open_session(data: bytes, *, name: str) -> Any:

@@ -10,7 +10,7 @@ from pc2dae.arrays import Array32
 from pc2dae.windows.scaling import Scaler
 
 CLIP = 100.0  # scaled units: a hundred times the training flights' P99.5 is no concentration any more
-_HUGE = 3.4e38  # |x| ≤ _HUGE is false for NaN and ±∞, and the comparison survives the export to ONNX
+HUGE = 3.4e38  # |x| ≤ HUGE is false for NaN and ±∞, and the comparison survives the export to ONNX
 
 
 class Scaling(nn.Module):
@@ -30,7 +30,7 @@ class Scaling(nn.Module):
     def __init__(self, scaler: Scaler) -> None:
         super().__init__()
         rows = {
-            "bound": _rounded_up(scaler.bound),
+            "bound": rounded_up(scaler.bound),
             "scale": np.asarray(scaler.scale, dtype=np.float32),
             "fill": np.asarray(scaler.fill, dtype=np.float32),
             "environment_mean": np.asarray(scaler.environment_mean, dtype=np.float32),
@@ -41,7 +41,7 @@ class Scaling(nn.Module):
 
     def into(self, values: Tensor, valid: Tensor) -> tuple[Tensor, Tensor]:
         """Scaled values, masked samples filled, and the weight (1 or 0) of each sample; all (batch, channel, time)."""
-        good = (valid > 0.5) & (values.abs() <= _HUGE)
+        good = (valid > 0.5) & (values.abs() <= HUGE)
         weight = good.to(values.dtype)
         scaled = self.scaled(torch.where(good, values, self.bound))
         count = weight.sum(dim=-1, keepdim=True)
@@ -49,24 +49,24 @@ class Scaling(nn.Module):
         mean = torch.where(count > 0, mean, self.fill)
         return torch.where(good, scaled, mean), weight
 
-    def scaled(self, values: Tensor) -> Tensor:
+    def scaled(self, values: Tensor, unit: Tensor | None = None) -> Tensor:
         """Finite physical values in scaled units, clipped."""
         return ((values - self.bound) / self.scale).clamp(-CLIP, CLIP)
 
     def environment(self, environment: Tensor) -> Tensor:
         """Standardised environment (batch, 3, time); what is unknown enters as the training mean."""
-        good = environment.abs() <= _HUGE
+        good = environment.abs() <= HUGE
         known = torch.where(good, environment, self.environment_mean)
         return ((known - self.environment_mean) / self.environment_std).clamp(-5.0, 5.0)
 
-    def out(self, scaled: Tensor) -> Tensor:
+    def out(self, scaled: Tensor, unit: Tensor | None = None) -> Tensor:
         """Physical values, finite and at or above the bound for any `scaled` at all."""
-        safe = torch.where(scaled.abs() <= _HUGE, scaled, 0.0).clamp(0.0, CLIP)
+        safe = torch.where(scaled.abs() <= HUGE, scaled, 0.0).clamp(0.0, CLIP)
         return torch.maximum(self.bound + self.scale * safe, self.bound)
 
     def out_unbounded(self, scaled: Tensor) -> Tensor:
         """Physical values, finite for any `scaled`, free to lie below the bound."""
-        safe = torch.where(scaled.abs() <= _HUGE, scaled, 0.0).clamp(-CLIP, CLIP)
+        safe = torch.where(scaled.abs() <= HUGE, scaled, 0.0).clamp(-CLIP, CLIP)
         return self.bound + self.scale * safe
 
 
@@ -95,7 +95,7 @@ class TCNBlock(nn.Module):
         return y + kept
 
 
-def _rounded_up(bound: tuple[float, ...]) -> Array32:
+def rounded_up(bound: tuple[float, ...]) -> Array32:
     """float32 values at or above `bound`: rounding to nearest could put the promise a hair under it."""
     exact = np.asarray(bound, dtype=np.float64)
     near = exact.astype(np.float32)

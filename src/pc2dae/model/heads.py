@@ -34,13 +34,13 @@ class TemporalSmoothing(nn.Module):
 
     .. math:: y \mapsto \alpha\,(K * y) + (1 - \alpha)\,y, \qquad K = \mathrm{softmax}(k),\; \alpha = \sigma(\alpha_0)
 
-    One kernel per channel, one α per head; edges are replicated.
+    One kernel per channel and one α (`blends` = 1) or one per channel; edges are replicated.
     """
 
-    def __init__(self, channels: int, *, kernel: int = 5) -> None:
+    def __init__(self, channels: int, *, kernel: int = 5, blends: int = 1) -> None:
         super().__init__()
         self.logits = nn.Parameter(torch.zeros(channels, kernel))
-        self.blend = nn.Parameter(torch.zeros(1))
+        self.blend = nn.Parameter(torch.zeros(blends))
 
     @property
     def kernel(self) -> Tensor:
@@ -51,16 +51,17 @@ class TemporalSmoothing(nn.Module):
         """(batch, channel, time) → (batch, channel, time)."""
         channels, size = self.logits.shape
         smooth = F.conv1d(F.pad(y, (size // 2, size // 2), mode="replicate"), self.kernel[:, None], groups=channels)
-        alpha = torch.sigmoid(self.blend)
+        alpha = torch.sigmoid(self.blend)[:, None]
         return alpha * smooth + (1 - alpha) * y
 
 
 class FamilyHead(nn.Module):
     r"""From shared features to one family's scaled concentrations.
 
-    .. math:: \hat y = S\,\mathrm{softplus}_\beta\big(W (A h + E e) + w\big)
+    .. math:: \hat y = S\,\mathrm{softplus}_\beta\big(x + W (A h + E e) + w\big)
 
-    with attention A, environment projection E, biased 1×1 projection W and smoothing S.
+    with attention A, environment projection E, biased 1×1 projection W and smoothing S; x is the measurement that the
+    head corrects, or 0 in the paper's literal reading, where it redraws it.
     """
 
     def __init__(self, width: int, channels: int, *, environment: int, beta: float) -> None:
@@ -71,8 +72,8 @@ class FamilyHead(nn.Module):
         self.smoothing = TemporalSmoothing(channels)
         self.beta = beta
 
-    def forward(self, h: Tensor, e: Tensor, weight: Tensor) -> Tensor:
+    def forward(self, h: Tensor, e: Tensor, weight: Tensor, x: Tensor | float = 0.0) -> Tensor:
         """Features (batch, width, time), embedding (batch, D, time), weights (batch, channel, time) → (…, time) ≥ 0."""
         h = self.attention(h, weight.mean(dim=1, keepdim=True)) + self.environment(e)
-        y: Tensor = self.smoothing(F.softplus(self.projection(h), beta=self.beta))
+        y: Tensor = self.smoothing(F.softplus(x + self.projection(h), beta=self.beta))
         return y

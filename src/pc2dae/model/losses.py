@@ -1,12 +1,13 @@
 """The terms of the training loss, all in scaled units.
 
 Each term is a mean over the weighted samples and channels of a family, summed over families: plain sums would weight a
-family by its number of channels. Arrays are (batch, channel, time); `families` are channel counts in order.
+family by its number of channels. The paper's three terms can also be reduced to the sums that it prints (`channel_mean`
+and `window_sum`). Arrays are (batch, channel, time); `families` are channel counts in order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
@@ -15,21 +16,42 @@ _CORNER = 0.25  # of Nyquist: the paper, too, treats everything above it as nois
 _FAINT = 1e-3  # power of a sine with 1/2000 of the scale in a 128-window: lower power is not matched
 _ABOVE_FLOOR = 4.0  # least ratio of a bin's power to the noise floor for it to be matched
 
+Reduction = Callable[[Tensor, Tensor, Sequence[int]], Tensor]
 
-def reconstruction(estimate: Tensor, target: Tensor, weight: Tensor, families: Sequence[int]) -> Tensor:
+
+def family_mean(x: Tensor, weight: Tensor, families: Sequence[int]) -> Tensor:
+    """Σ_g Σ w·x / Σ w over the samples and channels of each family g; a family without weight adds nothing."""
+    parts = zip(torch.split(x * weight, list(families), dim=1), torch.split(weight, list(families), dim=1), strict=True)
+    return torch.stack([a.sum() / w.sum().clamp(min=1.0) for a, w in parts]).sum()
+
+
+def channel_mean(x: Tensor, weight: Tensor, families: Sequence[int]) -> Tensor:
+    """Σ_g 1/|C_g| Σ w·x of a window, mean over the windows: the paper's reconstruction loss as printed."""
+    parts = torch.split(x * weight, list(families), dim=1)
+    return torch.stack([part.sum() / part.shape[1] for part in parts]).sum() / len(x)
+
+
+def window_sum(x: Tensor, weight: Tensor, families: Sequence[int]) -> Tensor:
+    """Σ_g Σ w·x of a window, mean over the windows: the paper's physics losses as printed."""
+    return (x * weight).sum() / len(x)
+
+
+def reconstruction(
+    estimate: Tensor, target: Tensor, weight: Tensor, families: Sequence[int], *, reduce: Reduction = family_mean
+) -> Tensor:
     """Σ_g mean |ŷ − y|; where the weight is 0 the target is ignored."""
-    return family_mean((estimate - _known(target, weight)).abs(), weight, families)
+    return reduce((estimate - _known(target, weight)).abs(), weight, families)
 
 
-def positivity(estimate: Tensor, weight: Tensor, families: Sequence[int]) -> Tensor:
+def positivity(estimate: Tensor, weight: Tensor, families: Sequence[int], *, reduce: Reduction = family_mean) -> Tensor:
     """Σ_g mean ReLU(−ŷ): identically zero behind a softplus."""
-    return family_mean(torch.relu(-estimate), weight, families)
+    return reduce(torch.relu(-estimate), weight, families)
 
 
-def variation(estimate: Tensor, weight: Tensor, families: Sequence[int]) -> Tensor:
+def variation(estimate: Tensor, weight: Tensor, families: Sequence[int], *, reduce: Reduction = family_mean) -> Tensor:
     """Σ_g mean |ŷ(t+1) − ŷ(t)|, each step weighted by the mean weight of its two ends."""
     ends = (weight[..., 1:] + weight[..., :-1]) / 2
-    return family_mean((estimate[..., 1:] - estimate[..., :-1]).abs(), ends, families)
+    return reduce((estimate[..., 1:] - estimate[..., :-1]).abs(), ends, families)
 
 
 def mass(estimate: Tensor, target: Tensor, weight: Tensor, families: Sequence[int]) -> Tensor:
@@ -52,12 +74,6 @@ def spectral(estimate: Tensor, target: Tensor, weight: Tensor, families: Sequenc
     low = torch.arange(bins, device=theirs.device) < max(1, int(_CORNER * bins))
     counts = ((theirs > _ABOVE_FLOOR * floor + _FAINT) & low).to(theirs.dtype)
     return family_mean(((ours + floor + _FAINT).log() - (theirs + floor + _FAINT).log()).abs(), counts, families)
-
-
-def family_mean(x: Tensor, weight: Tensor, families: Sequence[int]) -> Tensor:
-    """Σ_g Σ w·x / Σ w over the samples and channels of each family g; a family without weight adds nothing."""
-    parts = zip(torch.split(x * weight, list(families), dim=1), torch.split(weight, list(families), dim=1), strict=True)
-    return torch.stack([a.sum() / w.sum().clamp(min=1.0) for a, w in parts]).sum()
 
 
 def _known(target: Tensor, weight: Tensor) -> Tensor:

@@ -1,4 +1,7 @@
-"""PC²DAE as in the paper: a shared temporal convolutional trunk and one physics head per family, in two sizes.
+"""PC²DAE: a shared temporal convolutional trunk and one physics head per family, in two sizes.
+
+The paper's network with two changes: each head corrects the measurement instead of redrawing it, and a channel's unit
+is its noise instead of P99.5. `literal.py` is the network without them.
 
 Six blocks of one centred dilated convolution each see 1 + 4·(1+2+4+4+2+1) = 57 samples; for the black-kite suite of
 15 targets the counts are 21,481 (lean) and 204,461 (wide).
@@ -6,15 +9,18 @@ Six blocks of one centred dilated convolution each see 1 + 4·(1+2+4+4+2+1) = 57
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import cast
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from pc2dae.model.blocks import Scaling, TCNBlock
+from pc2dae.model.batch import Batch
+from pc2dae.model.blocks import TCNBlock
 from pc2dae.model.heads import FamilyHead
+from pc2dae.model.noise_units import NoiseUnits, features, in_range
 from pc2dae.suite import Suite
 from pc2dae.windows.scaling import Scaler
 
@@ -57,13 +63,12 @@ class EnvironmentEncoder(nn.Module):
         return e
 
 
-class PC2DAE(nn.Module):
-    """The network in physical units: any float32 in, finite values at or above each channel's bound out."""
+class Backbone(nn.Module):
+    """The trunk, the environment's encoder and the heads, which both readings of the paper share."""
 
-    def __init__(self, variant: Variant, suite: Suite, scaler: Scaler) -> None:
+    def __init__(self, variant: Variant, suite: Suite) -> None:
         super().__init__()
         self.families = tuple(len(family.channel) for family in suite.family)
-        self.scaling = Scaling(scaler)
         widths = (sum(self.families), *variant.widths)
         self.trunk = nn.Sequential(
             *(
@@ -76,17 +81,45 @@ class PC2DAE(nn.Module):
             FamilyHead(widths[-1], n, environment=variant.environment, beta=variant.beta) for n in self.families
         )
 
-    def forward(self, values: Tensor, valid: Tensor, environment: Tensor) -> Tensor:
-        """Values and validity (batch, channel, time), environment (batch, 3, time) → estimate like the values."""
-        return self.scaling.out(self.scaled(values, valid, environment))
+    def decode(self, features: Tensor, environment: Tensor, weight: Tensor, x: Tensor) -> Tensor:
+        """What the heads make of the input's features, the standardised environment and the measurement x."""
+        h, e = self.trunk(features), self.environment(environment)
+        parts = zip(self.heads, *(torch.split(a, list(self.families), dim=1) for a in (weight, x)), strict=True)
+        return torch.cat([head(h, e, w, own) for head, w, own in parts], dim=1)
 
-    def scaled(self, values: Tensor, valid: Tensor, environment: Tensor) -> Tensor:
-        """The estimate in scaled units: what the losses see."""
-        x, weight = self.scaling.into(values, valid)
-        h = self.trunk(x)
-        e = self.environment(self.scaling.environment(environment))
-        weights = torch.split(weight, list(self.families), dim=1)
-        return torch.cat([head(h, e, w) for head, w in zip(self.heads, weights, strict=True)], dim=1)
+
+class PC2DAE(Backbone):
+    """The paper's network as a correction of the measurement, in units of each channel's noise.
+
+    Any float32 in; out come finite values at or above each channel's bound, within the range of the window's samples
+    widened by three times the noise.
+    """
+
+    inputs = ("values", "valid", "environment", "noise")
+
+    def __init__(self, variant: Variant, suite: Suite, scaler: Scaler) -> None:
+        super().__init__(replace(variant, dropout=0.0), suite)  # a correction cannot overfit far, dropout only blurs it
+        self.scaling = NoiseUnits(scaler)
+        for head in cast(Iterable[FamilyHead], self.heads):  # begin with the measurement as it is
+            for parameter in head.projection.parameters():
+                nn.init.zeros_(parameter)
+            nn.init.constant_(head.smoothing.blend, -2.0)
+
+    def forward(self, values: Tensor, valid: Tensor, environment: Tensor, noise: Tensor) -> Tensor:
+        """Values, validity (batch, channel, time), environment (batch, 3, time), noise (batch, channel) → estimate."""
+        estimate, unit = self.scaled(values, valid, environment, noise)
+        return self.scaling.out(estimate, unit)
+
+    def scaled(self, values: Tensor, valid: Tensor, environment: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
+        """The estimate in noise units, and the unit."""
+        x, weight, unit = self.scaling.into(values, valid, noise)
+        y = self.decode(features(x), self.scaling.environment(environment), weight, x)
+        return in_range(y, x), unit
+
+    def compare(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Estimate and target of training windows in noise units."""
+        estimate, unit = self.scaled(batch.values, batch.valid, batch.environment, batch.noise)
+        return estimate, self.scaling.scaled(batch.target, unit)
 
 
 def build(name: str, suite: Suite, scaler: Scaler) -> PC2DAE:

@@ -14,11 +14,11 @@ ALPHA = 0.7  # recorruption: the input gets √(1 + 0.7²) = 1.22 times the nois
 BLIND_SHARE = 0.04  # share of samples predicted per window: few enough that their neighbours remain visible
 
 
-def inject(values: Floats, scale: Floats, rng: np.random.Generator) -> Array32:
-    """Windows (window, channel, time) plus white noise of σ·scale, σ ~ U(0, 0.1) drawn once per window."""
-    sigma = rng.uniform(0.0, SIGMA_MAX, size=(len(values), 1, 1)) * np.asarray(scale)[:, None]
+def inject(values: Floats, scale: Floats, rng: np.random.Generator) -> tuple[Array32, Array]:
+    """Windows (window, channel, time) plus white noise of σ·scale, σ ~ U(0, 0.1) drawn once per window; and σ·scale."""
+    sigma = rng.uniform(0.0, SIGMA_MAX, size=(len(values), 1)) * np.asarray(scale)
     noise = rng.standard_normal(values.shape, dtype=np.float32)
-    return (values + sigma.astype(np.float32) * noise).astype(np.float32)
+    return (values + sigma[..., None].astype(np.float32) * noise).astype(np.float32), sigma
 
 
 def recorrupt(

@@ -5,16 +5,18 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from pc2dae.arrays import Array32, Mask
+from pc2dae.arrays import Array, Array32, Mask
 from pc2dae.errors import FlightError
 from pc2dae.flight.schema import observed
 from pc2dae.flight.truth import truth_at
+from pc2dae.noise import Noise, noise_level
 from pc2dae.suite import ENVIRONMENT, Suite
 
 WINDOW = 128  # samples, the paper's; also the guard gap between what trains and what judges
@@ -31,6 +33,11 @@ class Record:
 
     def __len__(self) -> int:
         return int(self.values.shape[1])
+
+    @cached_property
+    def noise(self) -> Noise:
+        """Noise of each channel in this flight."""
+        return noise_level(self.values, self.valid)
 
 
 @dataclass(frozen=True)
@@ -50,6 +57,8 @@ class Crops:
     valid: Mask
     environment: Array32
     target: Array32  # the record's target, or its values where it has none
+    sigma: Array  # noise of each channel in the window's flight, (window, channel); 0 if unknown
+    lag1: Array  # and its lag-1 correlation
 
 
 def record_of(flight: xr.Dataset, suite: Suite, *, truth: xr.Dataset | None = None) -> Record:
@@ -136,7 +145,7 @@ def tiled_places(segments: Sequence[Segment], *, length: int) -> list[tuple[Segm
 
 def crops_at(records: Sequence[Record], places: Sequence[tuple[Segment, int]], length: int) -> Crops:
     """Windows starting at given samples of given segments."""
-    values, valid, environment, target = [], [], [], []
+    values, valid, environment, target, noise = [], [], [], [], []
     for segment, start in places:
         record = records[segment.record]
         low, high = max(start, segment.start), min(start + length, segment.stop)
@@ -146,7 +155,9 @@ def crops_at(records: Sequence[Record], places: Sequence[tuple[Segment, int]], l
         valid.append(np.pad(record.valid[:, low:high], pad))
         environment.append(np.pad(record.environment[:, low:high], pad, constant_values=np.nan))
         target.append(np.pad(wanted[:, low:high], pad, constant_values=np.nan))
-    return Crops(np.stack(values), np.stack(valid), np.stack(environment), np.stack(target))
+        noise.append(np.nan_to_num([record.noise.sigma, record.noise.lag1]))
+    sigma, lag1 = np.stack(noise, axis=1)
+    return Crops(np.stack(values), np.stack(valid), np.stack(environment), np.stack(target), sigma, lag1)
 
 
 def data_hash(records: Sequence[Record]) -> str:
