@@ -20,7 +20,7 @@ from pc2dae.flight.schema import LEVELS, add_history, channel_arrays, check_flig
 from pc2dae.flight.stream import Stream
 from pc2dae.noise import Noise, noise_level
 from pc2dae.registry import Progress, load_model
-from pc2dae.suite import Channel, Suite, load_suite
+from pc2dae.suite import Channel, Suite, load_suite, parse_suite
 from pc2dae.windows.arrays import arrays_of, blend, with_estimate
 
 if TYPE_CHECKING:
@@ -59,9 +59,13 @@ def ingest(
     suite: str | Path | Suite | None = None,
     zone: str | None = None,
     calibration: str | PathLike[str] | None = None,
+    compensation: str | None = None,
     salvage: bool = False,
 ) -> tuple[xr.Dataset, IngestReport]:
-    """Read logs, align them to one clock and grid, flag and compensate; also return a report of each file."""
+    """Read logs, align them to one clock and grid, flag and compensate; also return a report of each file.
+
+    `compensation` overrides the suite's: `aan-803`, or `equation-1` as in the paper.
+    """
     from pc2dae.align.clock_faults import repair_stamps
     from pc2dae.align.clocks import find_clocks
     from pc2dae.align.delays import response_delays
@@ -77,6 +81,9 @@ def ingest(
     book = read_logs(given, zone=zone, suite=_suite(suite), salvage=salvage)
     streams = _with_sheet(book.streams, calibration)
     payload = _suite(suite) or streams[0].notes.get("suite") or suite_for(streams)
+    if compensation is not None:
+        table = payload.model_dump(mode="json", exclude_defaults=True) | {"compensation": compensation}
+        payload = parse_suite(json.dumps(table), where=payload.name)
     _check_sources(streams, payload)
     streams = [repair_stamps(stream, payload.rate_hz) for stream in streams]
     check_gaps(streams, payload.rate_hz)
@@ -238,23 +245,30 @@ def fit(
     flights: Sequence[xr.Dataset],
     *,
     variant: str = "lean",
-    objective: str = "paper",
+    objective: str | None = None,
+    begin: str | None = None,
     truths: Sequence[xr.Dataset] | None = None,
     out: str | Path | None = None,
     seed: int = 0,
     mass: float = 0.0,
     spectral: float = 0.0,
+    literal_sums: bool = False,
     settings: TrainingSettings | None = None,
     report: Callable[[Look], None] | None = None,
 ) -> Denoiser:
     """Train a network on flights (needs pc2dae[train]) and return it; with `out`, the run's folder is kept there.
 
-    The same call with the same `out` resumes an interrupted run. Objective `truth` requires `truths`; `mass` and
-    `spectral` are weights of optional loss terms, which the paper did not use. Variant `adaptive` fine-tunes the
-    shipped weights on the flights by recorruption; the shipped weights are kept unless the gain is clear.
+    The same call on the same `out` resumes an interrupted run. The default objective is `recorrupted`, which needs no
+    truth, and `paper` for the networks of the paper; `truths` are needed by objective `truth`. Variants `lean`, `wide`
+    and `adaptive` begin with the shipped weights (`pretrained`) if there are any for these channels, which are kept
+    unless the gain on held-out stretches is clear; others begin from `scratch`. `mass` and `spectral` weigh the
+    optional terms of the loss, which the paper did not use; `literal_sums` takes the paper's own terms as the sums it
+    prints instead of means per family.
     """
     from pc2dae.training.finetune import finetune
+    from pc2dae.training.networks import in_noise_units
     from pc2dae.training.run import TrainingPlan, settings_for, train
+    from pc2dae.training.shipped import TUNING, shipped_network
     from pc2dae.windows.slicing import record_of
 
     if truths is not None and len(truths) != len(flights):
@@ -263,8 +277,12 @@ def fit(
     suite = shared_suite(ready)
     known: Sequence[xr.Dataset | None] = truths if truths is not None else [None] * len(ready)
     records = [record_of(flight, suite, truth=truth) for flight, truth in zip(ready, known, strict=True)]
-    pace = replace(settings or settings_for(variant), seed=seed)
-    plan = TrainingPlan(network=variant, objective=objective, mass=mass, spectral=spectral, settings=pace)
+    begin = begin or ("pretrained" if shipped_network(variant, suite) is not None else "scratch")
+    pace = replace(settings or (TUNING if begin == "pretrained" else settings_for(variant)), seed=seed)
+    objective = objective or ("recorrupted" if in_noise_units(variant) else "paper")
+    plan = TrainingPlan(
+        variant, objective, begin, mass=mass, spectral=spectral, literal_sums=literal_sums, settings=pace
+    )
     with tempfile.TemporaryDirectory() as elsewhere:
         folder = Path(out) if out is not None else Path(elsewhere) / variant
         if variant == "adaptive":

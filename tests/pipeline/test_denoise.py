@@ -170,7 +170,7 @@ def test_a_clean_flight_is_not_cleaned_again(flight):
 
 
 def network_for(suite):
-    return WindowedDenoiser("net", suite, lambda v, m, e: (np.nan_to_num(v),))
+    return WindowedDenoiser("net", suite, lambda v, m, e, s: (np.nan_to_num(v),))
 
 
 def test_a_model_of_another_suite_names_the_difference(flight):

@@ -24,7 +24,7 @@ def saved(suite, tmp_path):
 def test_it_gives_the_network_back(saved):
     folder, network = saved
     again, card = load_checkpoint(folder)
-    inputs = (torch.rand(1, 3, 64) * 9, torch.ones(1, 3, 64), torch.rand(1, 3, 64))
+    inputs = (torch.rand(1, 3, 64) * 9, torch.ones(1, 3, 64), torch.rand(1, 3, 64), torch.ones(1, 3))
     with torch.no_grad():
         assert torch.equal(network(*inputs), again(*inputs))
     assert card["scaler"]["scale"] == [1.0, 2.0, 3.0]
@@ -72,3 +72,10 @@ def test_a_folder_without_a_model_says_so(tmp_path):
 def test_an_unknown_network_is_named(suite):
     with pytest.raises(ModelError, match="unknown network 'leam'; did you mean 'lean'"):
         build_network("leam", suite, None)
+
+
+def test_weights_of_version_0_1_are_not_taken_for_those_of_the_new_network(saved):
+    network, card = load_checkpoint(saved[0])
+    save_checkpoint(saved[0], network, card | {"config": {"network": "lean", "objective": "paper"}})
+    with pytest.raises(ModelError, match=r"'lean' of version 0\.1.*use its model\.onnx"):
+        load_checkpoint(saved[0])

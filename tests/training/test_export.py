@@ -29,10 +29,11 @@ def card_and_network(suite, gain):
     scaler = Scaler((0.0, 0.0, 300.0), scale, fill, (20.0, 50.0, 950.0), (5.0, 10.0, 9.0))
     torch.manual_seed(1)
     network = PC2DAE(LEAN, suite, scaler).eval()
-    if gain != 1:
-        with torch.no_grad():
-            for p in network.parameters():
-                p.copy_(torch.randn_like(p) * gain)
+    with torch.no_grad():
+        for head in network.heads:  # an untrained network corrects nothing
+            torch.nn.init.normal_(head.projection.weight, std=0.3)
+        for p in network.parameters() if gain != 1 else ():
+            p.copy_(torch.randn_like(p) * gain)
     card = {"network": "lean", "suite": suite.model_dump_json(exclude_defaults=True), "scaler": scaler.as_dict(),
             "versions": {"pc2dae": "0"}}  # fmt: skip
     return card, network
@@ -61,6 +62,7 @@ def test_batch_and_length_are_free(twin):
     run = denoiser_of(data, name="x").network
     for batch, length in ((1, 1), (5, 300), (2, 128)):
         inputs = [np.random.default_rng(0).random((batch, rows, length), dtype=np.float32) for rows in (3, 3, 3)]
+        inputs.append(np.ones((batch, 3), np.float32))
         with torch.no_grad():
             theirs = network(*map(torch.from_numpy, inputs)).numpy()
         assert np.allclose(run(*inputs)[0], theirs, rtol=1e-4, atol=1e-2)
@@ -68,14 +70,15 @@ def test_batch_and_length_are_free(twin):
 
 anything = st.floats(width=32, allow_nan=True, allow_infinity=True)
 three = arrays(np.float32, (1, 3, 16), elements=anything)
+level = arrays(np.float32, (1, 3), elements=anything)
 
 
 @settings(max_examples=80, deadline=None)
-@given(values=three, valid=three, environment=three)
-def test_any_input_gives_finite_values_at_or_above_the_bound(twin, wild, values, valid, environment):
+@given(values=three, valid=three, environment=three, noise=level)
+def test_any_input_gives_finite_values_at_or_above_the_bound(twin, wild, values, valid, environment, noise):
     bound = np.array([0.0, 0.0, 300.0])[:, None]
     for run in (denoiser_cached(twin), wild):
-        (out,) = run(values, valid, environment)
+        (out,) = run(values, valid, environment, noise)
         assert np.isfinite(out).all()
         assert (out >= bound).all()
 
@@ -90,7 +93,7 @@ def denoiser_cached(twin):
 def test_the_file_says_what_it_is_and_nothing_about_the_machine(twin, suite):
     card, _, data = twin
     facts = inspect(data, where="x")
-    assert facts.inputs == ("values", "valid", "environment")
+    assert facts.inputs == ("values", "valid", "environment", "noise")
     assert facts.outputs == ("estimate",)
     assert json.loads(facts.metadata["units"]) == {"co": "ppb", "no": "ppb", "co2": "ppm"}
     assert facts.metadata["suite"] == card["suite"]

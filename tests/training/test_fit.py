@@ -28,7 +28,7 @@ def draw(rng, count=8):
     noisy = clean + rng.normal(0, 0.3, clean.shape)
     values, target = (torch.tensor(a, dtype=torch.float32) for a in (noisy, clean))
     ones = torch.ones_like(values)
-    return Batch(values, ones, torch.zeros(count, 3, 32), target, ones, ones)
+    return Batch(values, ones, torch.zeros(count, 3, 32), torch.ones(count, ones.shape[1]), target, ones, ones)
 
 
 def loss(net, batch, step):

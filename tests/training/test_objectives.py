@@ -9,7 +9,7 @@ import torch
 from pc2dae.errors import ModelError
 from pc2dae.training.objectives import objective_of
 from pc2dae.training.run import material_of
-from pc2dae.windows.slicing import Crops, Record, Segment, crops_at
+from pc2dae.windows.slicing import Record, Segment, crops_at
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def test_blindspot_hides_as_far_as_the_noise_is_correlated(material):
         np.ones((3, 2000), bool),
         np.zeros((3, 2000), np.float32),
     )
-    crops = Crops(record.values[None], record.valid[None], record.environment[None], record.values[None])
+    crops = crops_at([record], [(Segment(0, 0, 2000), 0)], 2000)
     batch = objective_of("blindspot", material.scaler, [record])(crops, np.random.default_rng(0))
     for row, reach in ((0, 1), (1, 2)):
         for t in np.flatnonzero(batch.weight[0, row].numpy()):

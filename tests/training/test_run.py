@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -62,6 +63,15 @@ def test_another_run_does_not_overwrite_it(finished, records, suite):
         train(records, suite, TrainingPlan(settings=TrainingSettings(steps=41)), folder=folder)
     with pytest.raises(ModelError, match="holds a run with another data"):
         train(records[:2], suite, SHORT, folder=folder)
+
+
+def test_literal_sums_weigh_the_variation_of_every_sample(finished, records, suite, tmp_path):
+    plan = replace(SHORT, literal_sums=True)
+    card = train(records, suite, plan, folder=tmp_path, with_onnx=False)
+    assert card["config"]["literal_sums"]
+    assert card["metrics"]["terms"]["mae"] > 50 * finished[1]["metrics"]["terms"]["mae"]  # a window has 128 samples
+    with pytest.raises(ModelError, match="'adaptive' is not trained with the paper's loss"):
+        replace(plan, network="adaptive")
 
 
 def test_a_folder_of_something_else_is_left_alone(records, suite, tmp_path):

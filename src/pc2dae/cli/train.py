@@ -20,16 +20,21 @@ def train(
     out: Path | None = typer.Option(None, "-o", "--out", metavar="MODEL", help="Folder; the same command resumes it."),
     variant: str = typer.Option("lean", help="adaptive, lean, wide, or a baseline: unet, lstm-ae, cbdae+softplus …"),
     begin: str | None = typer.Option(
-        None, "--from", help="pretrained (adaptive: tuned to your flights by recorruption) or scratch (all others)."
+        None, "--from", help="pretrained (default, if there are shipped weights for these channels) or scratch."
     ),
-    objective: str = typer.Option(
-        "paper", help="paper: undo added noise; blindspot: predict hidden samples; truth: simulated truth as target."
+    objective: str | None = typer.Option(
+        None,
+        help="recorrupted (default, needs no truth); paper: undo added noise (default of the paper's networks); "
+        "blindspot: predict hidden samples; truth: simulated truth as target.",
     ),
     truth: list[Path] = typer.Option([], help="Truth file of each flight, in order (objective truth); repeatable."),
     suite: str | None = typer.Option(None, help="Suite of plain CSVs: a TOML file or a preset."),
     seed: int = typer.Option(0, help="Same seed, same flights, same bytes."),
     mass: float = typer.Option(0.0, min=0, help="Weight of the window-mean term of the loss; the paper has none."),
     spectral: float = typer.Option(0.0, min=0, help="Weight of the low-frequency spectrum term; the paper has none."),
+    literal_sums: bool = typer.Option(
+        False, "--literal-sums", help="The paper's loss as printed, sums over time and channels; lean and wide only."
+    ),
     steps: int | None = typer.Option(None, min=1, help="Longest run; it stops earlier without improvement."),
     describe: bool = typer.Option(False, "--describe", help="Print the network's parameters per component and stop."),
 ) -> None:
@@ -42,7 +47,7 @@ def train(
         return
     if not flights or out is None:
         raise typer.BadParameter("name one or more flights and -o MODEL (or --describe)")
-    _check_names(variant, objective, begin)
+    _check_names(variant, objective, begin, literal_sums=literal_sums)
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -51,26 +56,30 @@ def train(
     from pc2dae.flight.netcdf import read_netcdf
     from pc2dae.training.run import settings_for
 
-    settings = settings_for(variant) if steps is None else replace(settings_for(variant), steps=steps)
+    settings = None if steps is None else replace(settings_for(variant), steps=steps)
     opened = [pc2dae.open_flight(path, suite=suite) for path in flights]
     truths = [read_netcdf(path) for path in truth] or None
     was_done, was_begun = (out / "card.json").exists(), (out / "state.safetensors").exists()
     columns = (TextColumn("training"), BarColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("", total=settings.steps)
+        task = progress.add_task("", total=steps)
 
         def report(look: Look) -> None:
-            progress.update(task, completed=look.step, description=f"held-out loss {look.held_out:.4f}")
+            progress.update(
+                task, completed=look.step, description=f"step {look.step}, held-out loss {look.held_out:.4f}"
+            )
 
         pc2dae.fit(
             opened,
             variant=variant,
             objective=objective,
+            begin=begin,
             truths=truths,
             out=out,
             seed=seed,
             mass=mass,
             spectral=spectral,
+            literal_sums=literal_sums,
             settings=settings,
             report=report,
         )
@@ -81,23 +90,26 @@ def train(
     typer.echo(f"next: pc2dae denoise {flights[0]}{again(suite=suite)} -o clean.nc --model {out}")
 
 
-def _check_names(variant: str, objective: str, begin: str | None) -> None:
-    """Refuse unknown names before any flight is read."""
+def _check_names(variant: str, objective: str | None, begin: str | None, *, literal_sums: bool) -> None:
+    """Refuse unknown names and options that do not fit before any flight is read."""
     from pc2dae.errors import ModelError, nearest
     from pc2dae.training.networks import BUILDERS
     from pc2dae.training.objectives import OBJECTIVES
+    from pc2dae.training.run import TrainingPlan
+    from pc2dae.weights import SHIPPED
 
     if variant not in (*BUILDERS, "adaptive"):
         raise ModelError(f"unknown network '{variant}'", hint=nearest(variant, [*BUILDERS, "adaptive"]))
-    if objective not in OBJECTIVES:
-        raise ModelError(f"unknown objective '{objective}'", hint=nearest(objective, OBJECTIVES))
+    if objective not in (None, *OBJECTIVES):
+        raise ModelError(f"unknown objective '{objective}'", hint=nearest(str(objective), OBJECTIVES))
     if begin not in (None, "pretrained", "scratch"):
         raise ModelError(f"unknown --from '{begin}'", hint=nearest(str(begin), ["pretrained", "scratch"]))
     if variant == "adaptive" and begin == "scratch":
         raise ModelError("adaptive is not trained from scratch on flights, but on simulated suites",
                          hint="use --from pretrained, or see docs/adaptive.md for pretraining")  # fmt: skip
-    if variant != "adaptive" and begin == "pretrained":
-        raise ModelError(f"'{variant}' has no pretrained weights to begin with", hint="use --variant adaptive")
+    if variant not in SHIPPED and begin == "pretrained":
+        raise ModelError(f"'{variant}' has no pretrained weights", hint="use --from scratch")
+    TrainingPlan(variant, literal_sums=literal_sums)  # refuses networks without the paper's loss
 
 
 def _outcome(card: dict[str, Any], out: Path) -> str:

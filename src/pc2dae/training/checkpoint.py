@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import torch
 from safetensors import SafetensorError
@@ -57,6 +56,11 @@ def load_checkpoint(folder: Path) -> tuple[nn.Module, Card]:
             f"{folder.name} holds network '{card['network']}', which is not built here from its weights",
             hint=f"use its {ONNX}",
         )
+    if card["network"].startswith(("lean", "wide")) and "begin" not in card.get("config", {"begin": ""}):
+        raise ModelError(
+            f"{folder.name} holds the network '{card['network']}' of version 0.1, which is another one now",
+            hint=f"train it again, or use its {ONNX}",
+        )
     network = build_network(card["network"], suite_of_card(card), Scaler.from_dict(card["scaler"]))
     try:
         weights = load(data)
@@ -83,13 +87,15 @@ def suite_of_card(card: Card) -> Suite:
     return parse_suite(card["suite"], where="the card's suite")
 
 
-def torch_denoiser(network: nn.Module, suite: Suite, *, name: str, sha256: str = "") -> WindowedDenoiser:
+def torch_denoiser(
+    network: nn.Module, suite: Suite, *, name: str, sha256: str = "", profile: str = "flight"
+) -> WindowedDenoiser:
     """A network in torch as a denoiser: the same rule, the same numbers as its ONNX twin."""
 
     @torch.no_grad()
-    def run(values: Floats, valid: Floats, environment: Floats) -> tuple[Floats, ...]:
+    def run(*arrays: Floats) -> tuple[Floats, ...]:
         torch.set_num_threads(1)
-        outputs: Any = network(*(torch.from_numpy(a) for a in (values, valid, environment)))
-        return tuple(o.numpy() for o in (outputs if isinstance(outputs, tuple) else (outputs,)))
+        return (network(*map(torch.from_numpy, arrays[: len(inputs)])).numpy(),)
 
-    return WindowedDenoiser(name, suite, run, sha256)
+    inputs: tuple[str, ...] = network.inputs  # type: ignore[assignment]
+    return WindowedDenoiser(name, suite, run, sha256, profile, needs_noise="noise" in inputs)

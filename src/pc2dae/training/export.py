@@ -8,7 +8,7 @@ import json
 import logging
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 
@@ -16,14 +16,14 @@ import numpy as np
 import onnx
 import torch
 from onnxruntime.quantization import QuantType, quantize_dynamic
-from torch import nn
+from torch import Tensor, nn
 
-from pc2dae.arrays import Array32
+from pc2dae.arrays import Array32, Floats
 from pc2dae.atomic import write_bytes
 from pc2dae.denoiser import WINDOW, Network
 from pc2dae.edge.card import Card, check_digest, digest, parse_card, render_card
 from pc2dae.edge.onnx_check import read_limited, seal, verify_onnx
-from pc2dae.edge.runtime import INPUTS, denoiser_of
+from pc2dae.edge.runtime import denoiser_of
 from pc2dae.errors import ModelError
 from pc2dae.suite import Suite, parse_suite
 from pc2dae.training.checkpoint import CARD, ONNX, load_checkpoint
@@ -99,7 +99,7 @@ def export_int8(network: nn.Module, card: Card) -> tuple[bytes, float]:
     probe, scale = _plumes(card), np.asarray(card["scaler"]["scale"])[:, None]
     ours = denoiser_of(data, name="the export").network(*probe)[0]
     with torch.no_grad():
-        theirs = network(*map(torch.from_numpy, probe)).numpy()
+        theirs = network(*_tensors(network, probe)).numpy()
     change = float(100 * np.mean(np.abs(ours - theirs) / scale))
     if not change <= INT8_LOSS_PERCENT:
         raise ModelError(
@@ -109,8 +109,8 @@ def export_int8(network: nn.Module, card: Card) -> tuple[bytes, float]:
     return data, change
 
 
-def _plumes(card: Card) -> tuple[Array32, Array32, Array32]:
-    """Windows with plumes of every height up to the scale, over the training mean and its noise."""
+def _plumes(card: Card) -> tuple[Array32, Array32, Array32, Array32]:
+    """Windows with plumes of every height up to the scale, over the training mean and noise of 0.05 of the scale."""
     scale, bound, fill = (np.asarray(card["scaler"][key])[:, None] for key in ("scale", "bound", "fill"))
     rng, t = np.random.default_rng(0), np.arange(WINDOW)
     height, at, width = (rng.uniform(*limits, size=(64, 1, 1)) for limits in ((0, 1), (0, WINDOW), (1, 20)))
@@ -118,7 +118,13 @@ def _plumes(card: Card) -> tuple[Array32, Array32, Array32]:
         fill + height * np.exp(-0.5 * ((t - at) / width) ** 2) + 0.05 * rng.standard_normal((64, len(scale), WINDOW))
     )
     environment = np.full((64, 3, WINDOW), np.nan, np.float32)
-    return (bound + scale * scaled).astype(np.float32), np.ones(scaled.shape, np.float32), environment
+    noise = np.broadcast_to(0.05 * scale[:, 0], (64, len(scale))).astype(np.float32)
+    return (bound + scale * scaled).astype(np.float32), np.ones(scaled.shape, np.float32), environment, noise
+
+
+def _tensors(network: nn.Module, arrays: Sequence[Floats]) -> list[Tensor]:
+    """The inputs that a network takes of values, valid, environment and noise."""
+    return [torch.from_numpy(np.ascontiguousarray(a)) for a, _ in zip(arrays, network.inputs, strict=False)]  # type: ignore[arg-type]
 
 
 def _difference(network: nn.Module, data: bytes, card: Card) -> float:
@@ -143,11 +149,12 @@ def verify_twin(network: nn.Module, twin: Network, card: Card) -> float:
             bad = rng.random(values.shape) < 0.02
             values[bad] = rng.choice([np.nan, np.inf, -np.inf, 3e38, -3e38], size=bad.sum())
             environment = rng.normal(20, 300, size=(batch, 3, length))
-            inputs = (values.astype(np.float32), valid, environment.astype(np.float32))
+            noise = scale[:, 0] * 10.0 ** rng.uniform(-4, 0, size=(batch, len(scale)))
+            inputs = tuple(a.astype(np.float32) for a in (values, valid, environment, noise))
             ours = twin(*inputs)[0].astype(np.float64)
             with torch.no_grad():
-                theirs = network(*map(torch.from_numpy, inputs)).double().numpy()
-                truth = exact(*(torch.from_numpy(x).double() for x in inputs)).numpy()
+                theirs = network(*_tensors(network, inputs)).double().numpy()
+                truth = exact(*(x.double() for x in _tensors(network, inputs))).numpy()
             if not (np.isfinite(ours).all() and (ours >= bound).all()):
                 raise ModelError("the export gave a value that is not finite or lies below the bound", hint=_AGAIN)
             size = np.maximum(scale, np.abs(truth - bound))
@@ -159,15 +166,17 @@ def verify_twin(network: nn.Module, twin: Network, card: Card) -> float:
 
 def _trace(network: nn.Module, channels: int) -> onnx.ModelProto:
     """The graph for any batch and length."""
-    example = (torch.rand(2, channels, WINDOW), torch.ones(2, channels, WINDOW), torch.rand(2, 3, WINDOW))
+    window = [torch.rand(2, rows, WINDOW) for rows in (channels, channels, 3)]
+    inputs: tuple[str, ...] = network.inputs  # type: ignore[assignment]
+    example = (*window, torch.rand(2, channels))[: len(inputs)]
     batch, time = torch.export.Dim("batch", min=1, max=65_536), torch.export.Dim("time", min=1, max=65_536)
     with quiet():
         program = torch.onnx.export(
             network.eval(),
             example,
-            input_names=list(INPUTS),
+            input_names=list(inputs),
             output_names=["estimate"],
-            dynamic_shapes=tuple({0: batch, 2: time} for _ in INPUTS),
+            dynamic_shapes=tuple({0: batch} | ({} if name == "noise" else {2: time}) for name in inputs),
             dynamo=True,
             external_data=False,
             verbose=False,

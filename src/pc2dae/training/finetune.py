@@ -66,16 +66,27 @@ class Comparison:
     before: float
     after: float
     standard_error: float  # of before − after
+    worthwhile: float = WORTHWHILE
 
     @property
     def margin(self) -> float:
         """The gain that replaces the shipped weights."""
-        return max(CLEAR * self.standard_error, WORTHWHILE * self.before)
+        return max(CLEAR * self.standard_error, self.worthwhile * self.before)
 
     @property
     def is_better(self) -> bool:
         """Whether the second network is better by the margin."""
         return self.before - self.after > self.margin
+
+    def as_dict(self) -> dict[str, float | bool]:
+        """For the card."""
+        return {
+            "recorruption_loss_pretrained": self.before,
+            "recorruption_loss_tuned": self.after,
+            "gain_standard_error": self.standard_error,
+            "required_gain": self.margin,
+            "is_tuned": self.is_better,
+        }
 
 
 def finetune(
@@ -111,13 +122,7 @@ def finetune(
     card = shipped | {
         "name": folder.name,
         "tuned_on": {"data_sha256": data_hash(records), "samples": sum(map(len, records)), "suite": suite.name},
-        "metrics": {
-            "recorruption_loss_pretrained": result.before,
-            "recorruption_loss_tuned": result.after,
-            "gain_standard_error": result.standard_error,
-            "required_gain": result.margin,
-            "is_tuned": result.is_better,
-        },
+        "metrics": result.as_dict(),
         "settings": asdict(settings),
     }
     card.pop("sha256")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import platform
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
@@ -23,10 +23,12 @@ from pc2dae.model.pc2dae import VARIANTS
 from pc2dae.suite import Suite
 from pc2dae.training.checkpoint import CARD, build_network, save_checkpoint
 from pc2dae.training.export import export_onnx
+from pc2dae.training.finetune import DRAWS
 from pc2dae.training.finetune import SETTINGS as TUNING
 from pc2dae.training.fit import Look, TrainingSettings, fit
-from pc2dae.training.networks import BASELINE_NETWORKS, BUILDERS
+from pc2dae.training.networks import BASELINE_NETWORKS, BUILDERS, in_noise_units
 from pc2dae.training.objectives import Loss, Objective, objective_of, physics_loss
+from pc2dae.training.shipped import keep_if_better, shipped_network
 from pc2dae.windows.scaling import Scaler, fit_scaler
 from pc2dae.windows.slicing import Crops, Record, Segment, data_hash, random_crops, split, tiled_crops
 
@@ -48,10 +50,18 @@ class TrainingPlan:
     """Everything that decides a run's result, beside the data."""
 
     network: str = "lean"
-    objective: str = "paper"
+    objective: str = "recorrupted"
+    begin: str = "scratch"  # or "pretrained": from the shipped weights
     mass: float = 0.0  # weights of the two terms the paper announces and does not define
     spectral: float = 0.0
+    literal_sums: bool = False  # the paper's loss as printed, instead of means per family
     settings: TrainingSettings = field(default_factory=TrainingSettings)
+
+    def __post_init__(self) -> None:
+        if self.literal_sums and (self.network in BASELINE_NETWORKS or self.network == "adaptive"):
+            raise ModelError(
+                f"'{self.network}' is not trained with the paper's loss", hint="--literal-sums is for lean and wide"
+            )
 
 
 @dataclass(frozen=True)
@@ -110,14 +120,26 @@ def train(
         return finished
     write_text(folder / CONFIG, json.dumps(config, indent=1, sort_keys=True) + "\n")
     torch.manual_seed(plan.settings.seed)
-    network = build_network(plan.network, suite, material.scaler)
-    objective = objective_of(plan.objective, material.scaler, records)
+    start = shipped_network(plan.network, suite) if plan.begin == "pretrained" else None
+    if plan.begin == "pretrained" and start is None:
+        raise ModelError(
+            f"there are no shipped weights of '{plan.network}' for these channels", hint="use --from scratch"
+        )
+    if start is not None:
+        material = replace(material, scaler=start[1])
+        shipped = {name: value.clone() for name, value in start[0].state_dict().items()}
+    network = start[0] if start is not None else build_network(plan.network, suite, material.scaler)
+    objective = objective_of(plan.objective, material.scaler, records, mixed=in_noise_units(plan.network))
     loss = loss_of(plan, suite)
     crops = crops_for(plan.network)
     looks = learn(network, material, objective, loss, plan.settings, crops=crops, state=folder / STATE, report=report)
     _write_history(folder, looks)
     _plot(folder / PLOT, looks, title=f"{plan.network}, objective {plan.objective}, seed {plan.settings.seed}")
     card = make_card(plan, suite, material, config["data"], looks)
+    if start is not None:
+        rng = np.random.default_rng([plan.settings.seed, 2])
+        held_out = tiled_crops(material.records, material.held_out)
+        card["metrics"] |= keep_if_better(start[0], shipped, [objective(held_out, rng) for _ in range(DRAWS)]).as_dict()
     keeps_promise = plan.network in VARIANTS  # finite and bounded, which the export checks; rivals may not
     card = save_checkpoint(
         folder, network, card, onnx=export_onnx(network, card) if with_onnx and keeps_promise else None
@@ -134,7 +156,7 @@ def loss_of(plan: TrainingPlan, suite: Suite) -> Loss:
 
         return baseline_loss(plan.network, families, steps=plan.settings.steps)
     variant = import_module(BUILDERS[plan.network]).VARIANTS[plan.network]
-    return physics_loss(variant, families, mass=plan.mass, spectral=plan.spectral)
+    return physics_loss(variant, families, mass=plan.mass, spectral=plan.spectral, literal_sums=plan.literal_sums)
 
 
 def crops_for(network: str) -> Callable[..., Crops]:
