@@ -52,7 +52,7 @@ audit: install
 	$(BIN)/bandit --quiet -r src
 	$(BIN)/python .ci/audit.py
 
-# The models lean and wide that ship, trained on the default simulated campaign; about ten minutes on one core.
+# The models lean and wide that ship, trained on 24 simulated campaigns; about half an hour on one core.
 weights: install
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/weights.py
 
