@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from pc2dae.benchmark import cases as room
-from pc2dae.benchmark.cases import held_out, training_flights
+from pc2dae.benchmark.cases import _plan as flight_plan  # the fixtures replace it in its module
+from pc2dae.benchmark.cases import held_out, known_flights, same_payload, training_flights
 from pc2dae.benchmark.denoisers import Truth, denoiser_of
 from pc2dae.benchmark.plan import Contender
 from pc2dae.simulate import plan_campaign
@@ -47,6 +48,14 @@ def test_the_truth_of_a_noisy_record_is_not_that_record(short):
 
 
 def test_an_eighth_of_a_campaign_is_its_first_eighth():
-    (part,) = training_flights(0.125)
+    ((part, truth),) = training_flights(0.125)
     whole = sum(plan.samples for plan in plan_campaign(1))
     assert part.sizes["time"] == round(whole / 8)
+    assert truth["time"].values[0] == part["time"].values[0]
+
+
+def test_flights_of_the_same_payload_are_not_those_trained_on():
+    known, unseen = ([flight_plan(f) for f in ids] for ids in (known_flights(), same_payload()))
+    assert known == plan_campaign(1)
+    assert {plan.seed for plan in unseen} == {1}
+    assert not {plan.number for plan in unseen} & {plan.number for plan in known}

@@ -8,9 +8,9 @@ from pc2dae.benchmark.plan import (
     Contender,
     ablation,
     contenders,
-    is_shipped,
     missing,
     scarcity,
+    seen,
 )
 from pc2dae.errors import ModelError
 from pc2dae.registry import SHIPPED
@@ -37,36 +37,32 @@ def test_networks_are_trained_once_per_seed():
     assert found[4].key == "unet+softplus-seed0-x1-7"
 
 
-def test_shipped_weights_take_the_place_of_training_only_where_asked():
-    if not is_shipped("lean"):
-        pytest.skip("no weights of lean in this tree")
-    quick, full = (contenders(plan_of(base, methods=["lean"])) for base in (QUICK, FULL))
-    assert [c.is_trained for c in quick[4:]] == [False]
-    assert [c.is_trained for c in full[4:]] == [True, True, True]
+def test_lean_and_wide_compete_as_shipped_and_their_literal_reading_is_trained():
+    found = contenders(plan_of(FULL, methods=["lean", "lean-paper"], seeds=2))[4:]
+    assert found == [Contender("lean"), *(Contender("lean-paper", "plain", seed, 1.0, FULL.steps) for seed in (0, 1))]
 
 
-def test_adaptive_without_weights_is_named_as_missing(monkeypatch):
+def test_a_shipped_model_without_weights_is_named_as_missing(monkeypatch):
     monkeypatch.setattr("pc2dae.benchmark.plan.is_shipped", lambda name: False)
     plan = plan_of(QUICK, methods=["shipped"])
-    assert missing(plan) == [name for name in SHIPPED if name.startswith("adaptive")]
-    assert "adaptive" in missing(plan)
-    assert {c.method for c in contenders(plan)[4:]} == {"lean", "wide"}
+    assert missing(plan) == list(SHIPPED)
+    assert contenders(plan)[4:] == []
 
 
-def test_scarcity_spans_five_amounts_and_ablation_has_both_bases():
-    plan = plan_of(FULL, methods=["lean", "despawn"], seeds=2)
-    assert len(scarcity(plan)) == 5 * 2 + 5  # the rival with one seed
+def test_scarcity_has_every_seed_and_amount_and_rivals_on_one_campaign():
+    plan = plan_of(FULL, methods=["lean"], seeds=2)
+    found = scarcity(plan)
+    assert {c.campaigns for c in found if c.network == "lean-one-head"} == {0.125, 1.0, 3.0}
+    assert {c.campaigns for c in found if c.network == "unet+skip"} == {1.0}
+    assert {c.seed for c in found} == {0, 1}
+    assert len(found) == len(set(found)) == 2 * (7 * 3 + 4)
     assert {c.method for c in ablation(plan)} == {"lean", "wide", *ABLATIONS}
+    assert next(c.key for c in ablation(plan) if c.objective) == "lean-recorrupted-seed0-x1-900"
 
 
 def test_only_what_the_main_tables_lack_is_scored_briefly():
-    assert [c.campaigns for c in scarcity(plan_of(FULL, methods=["lean"], seeds=1)) if c.is_aside] == [
-        0.125,
-        0.25,
-        0.5,
-        10,
-    ]
-    assert not any(c.is_aside for c in contenders(FULL))
+    assert {c.campaigns for c in scarcity(plan_of(FULL, seeds=1)) if c.method == "lean" and c.is_aside} == {0.125, 3.0}
+    assert not any(c.is_aside for c in (*contenders(FULL), *seen(FULL)))
 
 
 @pytest.mark.parametrize(

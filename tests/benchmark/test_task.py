@@ -9,7 +9,7 @@ import pytest
 from pc2dae.benchmark import run, so_far
 from pc2dae.benchmark.plan import Contender
 from pc2dae.benchmark.scoring import COLUMNS
-from pc2dae.benchmark.task import HELD_OUT, RESULTS, Unit, processor_seconds, units_of
+from pc2dae.benchmark.task import RESULTS, SIMULATED, Unit, processor_seconds, units_of
 
 
 def value(table, method, metric, *, noise="flight", dress="plain"):
@@ -65,7 +65,7 @@ def test_a_second_run_does_nothing_again_and_a_lost_piece_is_made_anew(results, 
 def test_new_weights_of_a_shipped_model_make_a_new_piece(tmp_path, monkeypatch):
     (tmp_path / "lean.onnx").write_bytes(b"one")
     monkeypatch.setattr("pc2dae.benchmark.task.files", lambda _: tmp_path)
-    unit = Unit("simulated", Contender("lean"), HELD_OUT, "5001-1")
+    unit = Unit("simulated", Contender("lean"), SIMULATED, "5001-1")
     first = unit.piece(tmp_path)
     (tmp_path / "lean.onnx").write_bytes(b"two")
     assert unit.piece(tmp_path) != first

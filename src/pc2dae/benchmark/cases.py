@@ -22,7 +22,7 @@ from pc2dae.windows.arrays import arrays_of
 
 FAMILIES = ("bc", "gas", "co2")  # families that the quality step keeps in a campaign like the paper's
 FIRST_HELD_OUT = 5001  # seed of the first campaign not used for training or tuning
-FIRST_TRAINING = 1  # seed of the campaign on which the shipped lean and wide were trained
+FIRST_TRAINING = 1  # seed of the first campaign on which networks are trained here; shipped weights never saw it
 
 
 @dataclass(frozen=True)
@@ -46,20 +46,30 @@ def held_out(count: int) -> list[str]:
     return [f"{FIRST_HELD_OUT + i // PAPER_FLIGHTS}-{1 + i % PAPER_FLIGHTS}" for i in range(count)]
 
 
-def training_flights(campaigns: float) -> Iterator[xr.Dataset]:
-    """The flights of this many campaigns; a fraction of one selects its first samples."""
+def known_flights() -> list[str]:
+    """The flights of the training campaign."""
+    return [f"{FIRST_TRAINING}-{1 + i}" for i in range(PAPER_FLIGHTS)]
+
+
+def same_payload() -> list[str]:
+    """As many flights with the training campaign's payload, on which nothing was trained."""
+    return [f"{FIRST_TRAINING}-{1 + PAPER_FLIGHTS + i}" for i in range(PAPER_FLIGHTS)]
+
+
+def training_flights(campaigns: float) -> Iterator[tuple[xr.Dataset, xr.Dataset]]:
+    """The flights of this many campaigns, each with its truth; a fraction of one selects its first samples."""
     for number in range(int(np.ceil(campaigns))):
         flights = _campaign(FIRST_TRAINING + number)
-        left = round(min(campaigns - number, 1.0) * sum(flight.sizes["time"] for flight in flights))
-        for flight in flights:
+        left = round(min(campaigns - number, 1.0) * sum(flight.sizes["time"] for flight, _ in flights))
+        for flight, truth in flights:
             if left > 0:
-                yield flight.isel(time=slice(0, left))
+                yield flight.isel(time=slice(0, left)), truth
                 left -= flight.sizes["time"]
 
 
 @lru_cache(maxsize=10)
-def _campaign(seed: int) -> tuple[xr.Dataset, ...]:
-    return tuple(as_prepared(fly_plan(plan)) for plan in plan_campaign(seed))
+def _campaign(seed: int) -> tuple[tuple[xr.Dataset, xr.Dataset], ...]:
+    return tuple((as_prepared(flown), flown.truth) for flown in map(fly_plan, plan_campaign(seed)))
 
 
 @lru_cache(maxsize=2)
@@ -113,5 +123,6 @@ def _attenuation(flown: SimulatedFlight) -> dict[str, Floats]:
 
 
 def _plan(flight_id: str) -> FlightPlan:
-    seed, number = flight_id.split("-")
-    return plan_campaign(int(seed))[int(number) - 1]
+    """The plan of flight "seed-number"; numbers above a campaign's are flights of a larger one of the same payload."""
+    seed, number = map(int, flight_id.split("-"))
+    return plan_campaign(seed, flights=None if number <= PAPER_FLIGHTS else 2 * PAPER_FLIGHTS)[number - 1]

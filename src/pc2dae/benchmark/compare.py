@@ -34,7 +34,7 @@ def per_flight(table: pd.DataFrame, metric: str, *, family: str = ALL, channel: 
     return {(str(m), str(d)): row for (m, d), row in zip(wide.index, wide.to_numpy(np.float64), strict=True)}
 
 
-def common_seeds(rows: pd.DataFrame, across: str) -> set[int]:
+def common_seeds(rows: pd.DataFrame, across: str | list[str]) -> set[int]:
     """The training seeds that every value of `across` has."""
     return set.intersection(*(set(part["seed"]) for _, part in rows.groupby(across)))
 
@@ -96,7 +96,7 @@ def label(key: MethodKey) -> str:
     """The display name of a contender."""
     if key[1] == "oracle":
         return f"{key[0]} †"
-    head = {"plain": "", "clip": ", clipped"}.get(key[1], f", {key[1]}")
+    head = {"plain": "", "clip": ", clipped", "skip": " + skip, noise units"}.get(key[1], f", {key[1]}")
     return f"{NAMES.get(key[0], key[0])}{head}"
 
 

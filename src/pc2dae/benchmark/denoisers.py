@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import xarray as xr
@@ -24,6 +25,9 @@ from pc2dae.filters.catalogue import clipped, oracle
 from pc2dae.flight.schema import suite_of
 from pc2dae.registry import load_model
 from pc2dae.suite import Suite
+
+if TYPE_CHECKING:
+    from pc2dae.training.fit import Look
 
 COST = "cost.json"  # beside a checkpoint: parameters, processor seconds
 
@@ -90,30 +94,45 @@ def _loaded(source: str) -> Denoiser:
 def train_contender(contender: Contender, folder: Path) -> None:
     """Train a contender on its share of the training campaigns; an already trained one is kept."""
     if not (folder / COST).exists():
-        flights = list(training_flights(contender.campaigns))
-        train_on(flights, suite_of(flights[0]).only(FAMILIES), contender, folder)
+        flights, truths = zip(*training_flights(contender.campaigns), strict=True)
+        train_on(flights, suite_of(flights[0]).only(FAMILIES), contender, folder, truths=truths)
 
 
-def train_on(flights: Sequence[xr.Dataset], suite: Suite, contender: Contender, folder: Path) -> None:
-    """Train a contender's network on flights, objective `paper`, as the paper did; then note what it cost."""
+def train_on(
+    flights: Sequence[xr.Dataset],
+    suite: Suite,
+    contender: Contender,
+    folder: Path,
+    *,
+    truths: Sequence[xr.Dataset] | None = None,
+) -> None:
+    """Train a contender's network on flights, then record what it cost.
+
+    Networks in noise units learn the truth where it is known and by recorruption where not, adaptive always by
+    recorruption; all others have the paper's objective.
+    """
     from pc2dae.training.checkpoint import load_checkpoint
+    from pc2dae.training.finetune import finetune
+    from pc2dae.training.networks import in_noise_units
     from pc2dae.training.run import TrainingPlan, settings_for, train
     from pc2dae.windows.slicing import record_of
 
-    records = [record_of(flight, suite) for flight in flights]
+    known: Sequence[xr.Dataset | None] = [None] * len(flights) if truths is None else truths
+    records = [record_of(flight, suite, truth=truth) for flight, truth in zip(flights, known, strict=True)]
     settings = replace(settings_for(contender.network), seed=contender.seed)
-    if contender.steps:
-        settings = replace(settings, steps=contender.steps)
     started = time.process_time()
     spent = [0.0]
-    train(
-        records,
-        suite,
-        TrainingPlan(network=contender.network, settings=settings),
-        folder=folder,
-        report=lambda look: spent.append(time.process_time() - started),
-        with_onnx=False,
-    )
-    network, _ = load_checkpoint(folder)
-    count = sum(p.numel() for p in network.parameters() if p.requires_grad)
+
+    def report(look: Look) -> None:
+        spent.append(time.process_time() - started)
+
+    if contender.method == "adaptive":
+        count = finetune(records, suite, folder=folder, settings=settings, report=report)["parameters"]
+    else:
+        steps = contender.steps or settings.steps  # all of them: the best look is kept
+        settings = replace(settings, steps=steps, patience=steps)
+        usual = "paper" if not in_noise_units(contender.network) else "recorrupted" if truths is None else "truth"
+        plan = TrainingPlan(contender.network, contender.objective or usual, settings=settings)
+        train(records, suite, plan, folder=folder, report=report, with_onnx=False)
+        count = sum(p.numel() for p in load_checkpoint(folder)[0].parameters() if p.requires_grad)
     write_text(folder / COST, json.dumps({"parameters": count, "training_s": spent[-1]}) + "\n")

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TypeVar
+
+T = TypeVar("T")
+
 NAMES = {
-    "lean": "PC²DAE-Lean", "wide": "PC²DAE-Wide", "despawn": "DeSpaWN", "lstm-ae": "LSTM-AE", "cbdae": "CBDAE",
-    "unet": "U-Net 1D", "transformer": "Transformer", "adaptive": "adaptive (ours)",
-    "adaptive-short": "adaptive-short (ours)",
+    "lean": "PC²DAE-Lean", "wide": "PC²DAE-Wide",
+    "lean-paper": "PC²DAE-Lean, literal", "wide-paper": "PC²DAE-Wide, literal",
+    "despawn": "DeSpaWN", "lstm-ae": "LSTM-AE", "cbdae": "CBDAE", "unet": "U-Net 1D", "transformer": "Transformer",
+    "adaptive": "adaptive (ours)", "adaptive-short": "adaptive-short (ours)",
     "adaptive-causal": "adaptive-causal (ours)",
 }  # fmt: skip
 FAMILIES = ("bc", "gas", "co2")
+
+
+def of(figures: Mapping[str, T], method: str) -> T | None:
+    """The published figures of a method; those of Lean and Wide apply to both readings of them."""
+    return figures.get(method.removesuffix("-paper"))
+
 
 # method → smoothness, high-frequency power removed, negative values, each over all families
 MAIN = {

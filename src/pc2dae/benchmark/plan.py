@@ -12,12 +12,18 @@ from pc2dae.filters import FILTERS
 from pc2dae.registry import SHIPPED
 from pc2dae.training.networks import ABLATIONS, BASELINE_NETWORKS, BASELINES
 
-PARTS = ("simulated", "scarcity", "ablation", "real")
+PARTS = ("simulated", "seen", "scarcity", "ablation", "real")
 YARDSTICKS = ("constant", "raw", "clip", "truth")  # in every table
 TUNABLE = ("ma5", "savgol", "wavelet", "kalman", "rts", "whittaker", "bayesshrink", "matern", "tv", "hampel", "ona")
-STEPS = 300  # of training, for every network of a full run: with them it takes under 90 minutes on two cores
-ON_REAL = ("lean", "wide")  # networks that are trained on real records, each leaving out the one it is scored on
-AMOUNTS = (0.125, 0.25, 0.5, 1.0, 10.0)  # campaigns of training data
+STEPS = 900  # of training, for every network
+LITERAL = ("lean-paper", "wide-paper")
+ON_REAL = ("lean", "wide", "lean-paper")  # trained on real records, each leaving out the one it is scored on
+AMOUNTS = (0.125, 1.0, 3.0)  # campaigns of training data
+# Which parts of lean need how much data: trained with the simulated truth, adaptive tuned without it.
+STUDIED = (
+    "lean", "wide", "lean-no-softplus", "lean-one-head", "lean-no-environment", "lstm-ae+skip", "adaptive",
+)  # fmt: skip
+RIVALS = tuple(f"{name}+skip" for name in BASELINES)  # as lean and wide: a correction in noise units
 CLASSICAL = tuple(name for name in FILTERS if name not in YARDSTICKS)
 
 
@@ -30,6 +36,7 @@ class Contender:
     seed: int = 0
     campaigns: float = 0.0  # of training data; 0 where nothing is learned here
     steps: int = 0  # of training; 0: the network's own
+    objective: str = ""  # of training, where it is not the usual one of the network
 
     @property
     def network(self) -> str:
@@ -44,12 +51,14 @@ class Contender:
     @property
     def is_aside(self) -> bool:
         """Whether it is only in the tables of scarcity or ablation, which need the flight as flown and nothing else."""
-        return self.campaigns not in (0.0, 1.0) or self.method in ABLATIONS
+        is_studied = bool(self.objective) or self.method in (*ABLATIONS, "adaptive")
+        return self.campaigns not in (0.0, 1.0) or (self.is_trained and is_studied)
 
     @property
     def key(self) -> str:
         """A file name of its own."""
-        learned = f"-seed{self.seed}-x{self.campaigns:g}-{self.steps or 'own'}" if self.is_trained else ""
+        how = f"-{self.objective}" if self.objective else ""
+        learned = f"{how}-seed{self.seed}-x{self.campaigns:g}-{self.steps or 'own'}" if self.is_trained else ""
         return f"{self.network}{learned}"
 
 
@@ -62,13 +71,12 @@ class BenchmarkPlan:
     flights: int = 20  # simulated, held out
     seeds: int = 3
     steps: int = 0  # of training, the same for every network; 0: each network's own
-    use_shipped: bool = False  # lean and wide as they ship, rather than trained here
 
 
 GROUPS: dict[str, tuple[str, ...]] = {
     "classical": CLASSICAL,
     "oracle": tuple(f"{name}+oracle" for name in TUNABLE),
-    "neural": BASELINE_NETWORKS,
+    "neural": (*LITERAL, *BASELINE_NETWORKS),
     "shipped": SHIPPED,
 }
 FULL = BenchmarkPlan(methods=("classical", "oracle", "shipped", "neural"), steps=STEPS)
@@ -78,7 +86,6 @@ QUICK = BenchmarkPlan(
     flights=5,
     seeds=1,
     steps=150,
-    use_shipped=True,
 )
 
 
@@ -91,7 +98,7 @@ def plan_of(
             raise ModelError(f"the benchmark has no part '{part}'", hint=nearest(part, PARTS))
     chosen = replace(base, parts=parts or base.parts, methods=tuple(methods) or base.methods,
                      **{key: value for key, value in sizes.items() if value is not None})  # fmt: skip
-    known = {*GROUPS, *CLASSICAL, *YARDSTICKS, *SHIPPED, *BASELINE_NETWORKS, *GROUPS["oracle"], *_CLIPPED}
+    known = {*GROUPS, *CLASSICAL, *YARDSTICKS, *SHIPPED, *GROUPS["neural"], *GROUPS["oracle"], *_CLIPPED}
     for name in chosen.methods:
         if name not in known:
             raise ModelError(f"the benchmark has no method '{name}'", hint=nearest(name, known))
@@ -103,7 +110,7 @@ _CLIPPED = tuple(f"{name}+clip" for name in CLASSICAL)
 
 def missing(plan: BenchmarkPlan) -> list[str]:
     """Shipped models that were asked for and have no weights yet."""
-    return [name for name in _names(plan) if name in SHIPPED and not _is_trainable(name) and not is_shipped(name)]
+    return [name for name in _names(plan) if name in SHIPPED and not is_shipped(name)]
 
 
 def is_shipped(name: str) -> bool:
@@ -120,29 +127,35 @@ def contenders(plan: BenchmarkPlan) -> list[Contender]:
             found += [Contender(name), Contender(name, "clip")]
         elif method in FILTERS:
             found.append(Contender(method, head))
-        elif is_shipped(name) and (plan.use_shipped or not _is_trainable(name)):
+        elif name in GROUPS["neural"]:
+            found += trained(name, plan)
+        elif is_shipped(name):
             found.append(Contender(name))
-        elif _is_trainable(name):
-            found += [Contender(method, head or "plain", seed, 1.0, plan.steps) for seed in range(plan.seeds)]
     return list(dict.fromkeys(found))
 
 
+def trained(name: str, plan: BenchmarkPlan, campaigns: float = 1.0) -> list[Contender]:
+    """A network trained with every seed on this many campaigns."""
+    method, _, head = name.partition("+")
+    return [Contender(method, head or "plain", seed, campaigns, plan.steps) for seed in range(plan.seeds)]
+
+
+def seen(plan: BenchmarkPlan) -> list[Contender]:
+    """Networks trained on one campaign, and two methods that were not, to compare flights known to them and unknown."""
+    networks = (*LITERAL, "lean", "wide", "lstm-ae", "lstm-ae+skip")
+    return [Contender("bayesshrink", "clip"), Contender("adaptive"), *(c for n in networks for c in trained(n, plan))]
+
+
 def scarcity(plan: BenchmarkPlan) -> list[Contender]:
-    """Lean and wide with every seed, and the plain baselines with the first, on an eighth of a campaign up to ten."""
-    asked = [name for name in ("lean", "wide", *BASELINES) if name in _names(plan)]
-    seeds = {name: 1 if name in BASELINES else plan.seeds for name in asked}
-    return [Contender(name, "plain", seed, amount, plan.steps)
-            for name in asked for amount in AMOUNTS for seed in range(seeds[name])]  # fmt: skip
+    """Lean, wide, lean without a part, and their rivals, on an eighth of a campaign up to three."""
+    studied = [c for name in STUDIED for amount in AMOUNTS for c in trained(name, plan, amount)]
+    return list(dict.fromkeys([*studied, *(c for name in RIVALS for c in trained(name, plan))]))
 
 
 def ablation(plan: BenchmarkPlan) -> list[Contender]:
-    """Lean with a part taken away; lean and wide with each other's loss weights, softplus and dropout."""
-    names = ("lean", "wide", *ABLATIONS)
-    return [Contender(name, "plain", seed, 1.0, plan.steps) for name in names for seed in range(plan.seeds)]
-
-
-def _is_trainable(name: str) -> bool:
-    return name.partition("+")[0] in ("lean", "wide", *BASELINES)
+    """Lean without one part or trained without the truth; lean and wide with each other's loss weights and softplus."""
+    whole = [contender for name in ("lean", "wide", *ABLATIONS) for contender in trained(name, plan)]
+    return [*whole, *(replace(contender, objective="recorrupted") for contender in trained("lean", plan))]
 
 
 def _names(plan: BenchmarkPlan) -> Iterator[str]:

@@ -97,6 +97,11 @@ def has_training(name: str) -> bool:
     return chosen.kind == "pair" or len(chosen.scored) + len(chosen.developed) > 1
 
 
+def has_truth(name: str) -> bool:
+    """Whether the records of a set are good enough to be the truth."""
+    return _set(name).kind == "inject"
+
+
 @lru_cache(maxsize=1)
 def real_cases(data: Path, name: str, file: str) -> tuple[Case, ...]:
     """The cases of one file: records to denoise, with their references."""

@@ -14,7 +14,7 @@ from pc2dae.benchmark.denoisers import cost_of, denoiser_of
 from pc2dae.benchmark.plan import Contender
 from pc2dae.denoiser import Estimate, Job
 from pc2dae.filters import FILTERS
-from pc2dae.metrics import leakage_scores, pair_scores, score, with_means
+from pc2dae.metrics import leakage_scores, pair_scores, scales, score, with_means
 from pc2dae.metrics.blind import negatives, smoothness
 from pc2dae.metrics.reference import mae_improvement, snr_improvement
 from pc2dae.noise import noise_level
@@ -43,7 +43,8 @@ def score_contender(contender: Contender, case: Case, *, part: str, checkpoint: 
         table = pd.concat([table, *_probed(contender, job, estimate, case)], ignore_index=True)
     cost = cost_of(contender, checkpoint)
     table = table.assign(
-        part=part, method=contender.method, dress=contender.output_head, flight=case.flight_id, noise=case.noise,
+        part=part, method=contender.method, dress=contender.objective or contender.output_head,
+        flight=case.flight_id, noise=case.noise,
         seed=contender.seed, campaigns=contender.campaigns, parameters=float(cost.parameters),
         training_s=float(cost.training_s), inference_ms=1000.0 * spent * WINDOW / case.values.shape[1],
     )  # fmt: skip
@@ -55,6 +56,8 @@ def _flown(estimate: Estimate, case: Case) -> pd.DataFrame:
     import pandas as pd
 
     table = score(estimate, case.values, case.valid, case.suite, truth=case.truth)
+    if case.truth is not None:
+        table = pd.concat([table, with_means(_scaled_errors(estimate, case))], ignore_index=True)
     if case.ambient is None:
         return table
     sigma = noise_level(case.values, case.valid).sigma
@@ -78,7 +81,18 @@ def _against(estimate: Estimate, case: Case) -> pd.DataFrame:
     rows = [
         (n, case.suite.family_of(n), m, float(v)) for m, x in columns.items() for n, v in zip(names, x, strict=True)
     ]
-    return with_means(rows)
+    return with_means(rows + _scaled_errors(estimate, case))
+
+
+def _scaled_errors(estimate: Estimate, case: Case) -> list[tuple[str, str, str, float]]:
+    """The error of each channel in units of its P99.5 − bound; NaN for a channel that never rises."""
+    bound = np.array([[channel.lower_bound] for channel in case.suite.channels])
+    truth = np.full(case.values.shape, np.nan) if case.truth is None else np.maximum(case.truth, bound)
+    seen = case.valid & np.isfinite(case.values) & np.isfinite(truth)
+    scale = scales(np.where(seen, truth, np.nan), bound[:, 0])
+    error = np.abs(estimate.value - truth) / np.where(scale > 0, scale, np.nan)[:, None]
+    means = [float(row[ok].mean()) if ok.any() else np.nan for row, ok in zip(error, seen, strict=True)]
+    return [(n, case.suite.family_of(n), "scaled_error", m) for n, m in zip(case.suite.names, means, strict=True)]
 
 
 def _is_probed(contender: Contender) -> bool:

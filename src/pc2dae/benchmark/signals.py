@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pc2dae.atomic import replacing
 from pc2dae.benchmark.plan import BenchmarkPlan, Contender, contenders
-from pc2dae.benchmark.task import HELD_OUT, Unit
+from pc2dae.benchmark.task import SIMULATED, Unit
 
 SIGNALS = "signals.parquet"
 CHANNELS = ("bc_uv_1", "co_a")  # those shown in the paper
@@ -24,7 +24,7 @@ def write_signals(plan: BenchmarkPlan, out: Path) -> None:
     case = simulated_cases(flight)[0]
     rows = []
     for contender in _drawn(plan):
-        checkpoint = Unit("simulated", contender, HELD_OUT, flight).checkpoint(out)
+        checkpoint = Unit("simulated", contender, SIMULATED, flight).checkpoint(out)
         if checkpoint is not None and not (checkpoint / COST).exists():
             continue  # not trained yet
         denoiser = denoiser_of(contender, case, checkpoint)

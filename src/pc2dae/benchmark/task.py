@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
 from importlib.resources import files
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pc2dae.atomic import replacing
-from pc2dae.benchmark.plan import ON_REAL, BenchmarkPlan, Contender, ablation, contenders, scarcity
+from pc2dae.benchmark.plan import ON_REAL, BenchmarkPlan, Contender, ablation, contenders, scarcity, seen, trained
 from pc2dae.errors import FlightError
 from pc2dae.filters import FILTERS
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 ReportUnit = Callable[[str, int, int], None]  # last finished unit, units done, total units
 RESULTS = "results.parquet"
 TIMES = "times.csv"  # CPU time of each unit [s]
-HELD_OUT = "held-out"  # the set that simulated flights belong to
+SIMULATED = "simulated"  # the set of simulated flights
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Unit:
         """Training folder of its network, if it is trained here."""
         if not self.contender.is_trained:
             return None
-        place = "" if self.source == HELD_OUT else f"-{self.source}-{Path(self.flight).stem}"
+        place = "" if self.source == SIMULATED else f"-{self.source}-{Path(self.flight).stem}"
         return out / "models" / f"{self.contender.key}{place}"
 
 
@@ -81,43 +81,40 @@ def so_far(plan: BenchmarkPlan, out: Path, *, data: Path | None = None) -> pd.Da
     done = [unit for unit in units_of(plan, data) if unit.piece(out).exists()]
     if not done:
         raise FlightError(f"no finished part of this benchmark in {out}", hint="run it without --so-far")
-    flown = Counter((unit.part, unit.contender) for unit in done if unit.source == HELD_OUT)
-    most = max(flown.values(), default=0)
-    return _gather([u for u in done if u.source != HELD_OUT or flown[(u.part, u.contender)] == most], out)
+    flown = Counter((unit.part, unit.contender) for unit in done if unit.source == SIMULATED)
+    most = {part: max(n for (p, _), n in flown.items() if p == part) for part, _ in flown}
+    return _gather([u for u in done if u.source != SIMULATED or flown[(u.part, u.contender)] == most[u.part]], out)
 
 
 def units_of(plan: BenchmarkPlan, data: Path | None) -> list[Unit]:
     """All units of a plan, ordered by flight, so that a process simulates a flight once for all contenders."""
-    from pc2dae.benchmark.cases import held_out
-    from pc2dae.benchmark.real import has_training, present
+    from pc2dae.benchmark.cases import held_out, known_flights, same_payload
+    from pc2dae.benchmark.real import has_training, has_truth, present
 
-    asked = {"simulated": contenders, "scarcity": scarcity, "ablation": ablation}
+    asked = {"simulated": contenders, "seen": seen, "scarcity": scarcity, "ablation": ablation}
     units = [
-        Unit(part, contender, HELD_OUT, flight)
-        for flight in held_out(plan.flights)
+        Unit(part, contender, SIMULATED, flight)
+        for flight in [*held_out(plan.flights), *known_flights(), *same_payload()]
         for part, who in asked.items()
-        if part in plan.parts
+        if part in plan.parts and (part == "seen" or flight in held_out(plan.flights))
         for contender in who(plan)
     ]
     if "real" in plan.parts:
         units += [
             Unit("real", contender, name, file)
             for name, file in present(data)
-            for contender in _for_real(plan)
+            for contender in _for_real(plan, seeds=plan.seeds if has_truth(name) else 1)
             if has_training(name) or not contender.is_trained
         ]
     return units
 
 
-def _for_real(plan: BenchmarkPlan) -> Iterator[Contender]:
-    """Filters and suite-independent models as they are; lean and wide (first seed) trained on other files of the kind.
-
-    The shipped lean and wide are for another suite: without training data they are omitted.
-    """
-    for contender in contenders(plan):
-        is_first = contender.seed == 0 and contender.output_head == "plain"
-        if (contender.method in ON_REAL and is_first) if contender.is_trained else contender.method not in ON_REAL:
-            yield contender
+def _for_real(plan: BenchmarkPlan, *, seeds: int) -> Iterator[Contender]:
+    """Filters and suite-independent models as they are; lean and wide, shipped for another suite, trained here."""
+    for name in dict.fromkeys(contender.method for contender in contenders(plan)):
+        if name in ON_REAL:
+            yield from trained(name, replace(plan, seeds=seeds))
+    yield from (c for c in contenders(plan) if not c.is_trained and c.method not in ON_REAL)
 
 
 def _train(unit: Unit, out: Path, data: Path | None) -> None:
@@ -127,7 +124,7 @@ def _train(unit: Unit, out: Path, data: Path | None) -> None:
     folder = unit.checkpoint(out)
     if folder is None:
         return
-    if unit.source == HELD_OUT or data is None:
+    if unit.source == SIMULATED or data is None:
         train_contender(unit.contender, folder)
     else:
         flights, suite = training_of(data, unit.source, unit.flight)
@@ -141,9 +138,9 @@ def _score(unit: Unit, out: Path, data: Path | None) -> None:
     from pc2dae.benchmark.real import real_cases
     from pc2dae.benchmark.scoring import score_contender
 
-    held_out = unit.source == HELD_OUT or data is None
-    cases = simulated_cases(unit.flight) if held_out else real_cases(Path(data or ""), unit.source, unit.flight)
-    asked = cases[:1] if held_out and unit.contender.is_aside else cases
+    is_simulated = unit.source == SIMULATED or data is None
+    cases = simulated_cases(unit.flight) if is_simulated else real_cases(Path(data or ""), unit.source, unit.flight)
+    asked = cases[:1] if is_simulated and unit.contender.is_aside else cases
     tables = [score_contender(unit.contender, c, part=unit.part, checkpoint=unit.checkpoint(out)) for c in asked]
     some = [table for table in tables if len(table)] or tables[:1]
     with replacing(unit.piece(out)) as temporary:

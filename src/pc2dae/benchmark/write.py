@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pc2dae.atomic import replacing, write_text
 from pc2dae.benchmark.cases import FIRST_HELD_OUT, FIRST_TRAINING
-from pc2dae.benchmark.compare import mean_of, per_flight, with_common_seeds
-from pc2dae.benchmark.paper import NAMES
+from pc2dae.benchmark.compare import label, mean_of, per_flight, with_common_seeds
 from pc2dae.benchmark.plan import BenchmarkPlan
 from pc2dae.benchmark.result_table import ResultTable
 from pc2dae.benchmark.task import processor_seconds
@@ -52,7 +51,7 @@ def write_tables(
 
 def _head(facts: dict[str, Any], plan: BenchmarkPlan) -> str:
     """Description of the run: command, versions, parts, flights and seeds."""
-    trained = "lean and wide as shipped" if plan.use_shipped else f"up to {plan.seeds} training seeds (column seeds)"
+    trained = f"up to {plan.seeds} training seeds (column seeds)"
     steps = f"{plan.steps} steps for every network" if plan.steps else "each network's own number of steps"
     versions = ", ".join(f"{name} {number}" for name, number in facts["versions"].items())
     return (
@@ -82,11 +81,13 @@ def plot_scarcity(rows: pd.DataFrame, path: Path) -> None:
     FigureCanvasAgg(figure)
     markers = "osD^vPX"
     for axes, metric in zip(figure.subplots(1, 2), ("mae_improvement", "smoothness"), strict=True):
-        for i, method in enumerate(dict.fromkeys(rows["method"])):
-            own = rows[rows["method"] == method]
+        for i, (_, own) in enumerate(rows.groupby(["method", "dress"], sort=False)):
             amounts = sorted(own["campaigns"].unique())
-            means = [mean_of(per_flight(own[own["campaigns"] == a], metric), (method, "plain")) for a in amounts]
-            axes.plot(amounts, means, marker=markers[i % len(markers)], label=NAMES.get(method, method))
+            if len(amounts) < 2:
+                continue
+            ((key, _),) = per_flight(own, metric).items()
+            means = [mean_of(per_flight(own[own["campaigns"] == a], metric), key) for a in amounts]
+            axes.plot(amounts, means, marker=markers[i % len(markers)], label=label(key))
         axes.set(xscale="log", xlabel="training data [campaigns of 7,894 samples]", ylabel=METRICS[metric].heading)
         axes.axhline(0.0, color="0.7", linewidth=0.8)
     figure.axes[0].legend(frameon=False, fontsize="small")

@@ -21,13 +21,12 @@ if TYPE_CHECKING:
 @app.command(rich_help_panel="Research")
 def benchmark(
     out: Path = typer.Option(..., "-o", "--out", metavar="DIR", help="Folder of results; the same command resumes."),
-    quick: bool = typer.Option(False, "--quick", help="5 flights, shipped weights, short training: under 3 minutes."),
+    quick: bool = typer.Option(False, "--quick", help="5 flights, shipped weights: under 3 minutes."),
     methods: str | None = typer.Option(None, help="Comma-separated: classical, oracle, neural, shipped, or any name."),
-    parts: str | None = typer.Option(None, help="Comma-separated: simulated, scarcity, ablation, real."),
+    parts: str | None = typer.Option(None, help="Comma-separated: simulated, seen, scarcity, ablation, real."),
     flights: int | None = typer.Option(None, min=1, help="Held-out simulated flights (20; quick: 5)."),
     seeds: int | None = typer.Option(None, min=1, help="Training seeds (3; quick: 1)."),
-    steps: int | None = typer.Option(None, min=1, help="Training steps of every network (300; quick: 150)."),
-    shipped: bool = typer.Option(False, "--shipped", help="Use the shipped lean and wide instead of training them."),
+    steps: int | None = typer.Option(None, min=1, help="Training steps of every network (900; quick: 150)."),
     data: Path | None = typer.Option(None, help="Folder of real measurements (default: ../shared/data)."),
     workers: int = typer.Option(2, min=1, help="Processes."),
     so_far: bool = typer.Option(False, "--so-far", help="Make tables of the finished part without running anything."),
@@ -51,8 +50,7 @@ def benchmark(
 
     check_folder(out, RESULTS, TIMES, force=force)
     names, chosen = (tuple(t.split(",")) if t else () for t in (methods, parts))
-    plan = plan_of(QUICK if quick else FULL, methods=names, parts=chosen, flights=flights, seeds=seeds, steps=steps,
-                   use_shipped=True if shipped else None)  # fmt: skip
+    plan = plan_of(QUICK if quick else FULL, methods=names, parts=chosen, flights=flights, seeds=seeds, steps=steps)
     folder = data if data is not None else shared_data()
     console = Console(stderr=True)
     for name in missing(plan):

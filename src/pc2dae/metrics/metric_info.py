@@ -49,5 +49,6 @@ METRICS: dict[str, Words] = {
     "coverage_90_background": Words("… in clean air", "%", "… clean", 1, 90.0),
     "width_90": Words("width of the interval", "σ", "width", 2, "low"),
     "crps": Words("CRPS", "σ", "CRPS", 3, "low"),
+    "scaled_error": Words("MAE in units of P99.5 − bound", "", "scaled error", 4, "low"),
     "ambient_error": Words("ambient error (lag, calibration)", "σ", "ambient", 2, "low"),
 }
