@@ -44,6 +44,7 @@ def test_the_page_of_a_folder(tmp_path: Path) -> None:
     body = re.sub(r"<script\b.*?</script>", "", html, flags=re.DOTALL)
     assert "4 methods, counting output heads, on 6 held-out simulated flights" in body
     assert 'id="radar"' in body
+    assert "A constant would fill the smoothness, HF reduction and compliance axes" in body
     assert 'id="forest"' in body
     assert "<b>+31 %</b><span>MAE reduction: tv, clipped</span>" in body
     assert '<td class=" best">11.0 [11.0, 11.0]</td>' in body  # paired with lean, the interval excludes 0
@@ -68,6 +69,25 @@ def test_on_the_radar_the_cheapest_is_at_the_rim() -> None:
     assert lean.get_label() == "PC²DAE-Lean"
     assert list(lean.get_ydata())[3:6] == [100.0, 100.0, 100.0]
     assert list(wide.get_ydata())[3:6] == [0.0, 0.0, 0.0]
+
+
+def test_the_radar_draws_the_methods_and_axes_there_are() -> None:
+    table = results()
+    literal = table[table["method"] == "lean"].assign(method="lean-paper", training_s=float("nan"))
+    literal.loc[literal["metric"] == "mae_improvement", "value"] = -258.0
+    drawn = radar(pd.concat([table[table["method"] != "wide"], literal]))
+    assert drawn is not None
+    (axes,) = drawn.figure.axes
+    lean, paper = axes.lines
+    assert paper.get_label() == "PC²DAE-Lean, literal"
+    assert list(lean.get_ydata())[6] == pytest.approx(20.25)  # MAE reduction, mean of six flights
+    assert list(paper.get_ydata())[6] == 0.0  # worse than raw: at the centre
+    blind = table[(table["metric"] != "mae_improvement") & (table["method"] == "lean")].assign(training_s=float("nan"))
+    drawn = radar(blind)
+    assert drawn is not None
+    labels = [text.get_text().replace("\n", " ") for text in drawn.figure.axes[0].texts]
+    assert labels == ["smoothness", "HF reduction", "compliance", "few parameters", "fast inference"]
+    assert radar(table[table["method"] == "raw"]) is None
 
 
 def test_the_forest_has_the_best_method_on_top_and_an_interval_over_flights() -> None:
@@ -119,6 +139,12 @@ def test_scarcity_needs_training_sets_of_several_sizes() -> None:
     line = drawn.figure.axes[0].lines[0]
     assert list(line.get_xdata()) == [0.5, 1.0]
     assert list(line.get_ydata()) == [2.75, 3.25]
+    assert [tick.get_text() for tick in drawn.figure.axes[0].get_xticklabels()] == ["1/2", "1"]
+    drawn = scarcity(pd.concat([*sizes, *(size.assign(dress="skip") for size in sizes)]))
+    assert drawn is not None
+    assert "PC²DAE-Lean + skip, noise units" in [
+        text.get_text() for text in drawn.figure.axes[0].get_legend().get_texts()
+    ]
 
 
 def test_a_table_of_something_else_is_refused(tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ SECTIONS = (
     Section(
         "little-data",
         "With little data",
-        "The paper's question: networks trained on one eighth of a campaign up to ten campaigns.",
+        "The paper's question: the same networks trained on few and on many campaigns.",
         ("Table 5",),
         ("scarcity",),
     ),
@@ -93,9 +93,10 @@ CAPTIONS = {
         "Each point is one held-out flight, the mean of its seeds.",
     ),
     "radar": (
-        "Six aspects of each network",
-        "As in the paper: smoothness and HF reduction are blind scores that a constant line would win; costs are "
-        "logarithmic, the cheapest at the rim.",
+        "The paper's radar chart, with MAE reduction added",
+        "A constant would fill the smoothness, HF reduction and compliance axes, so these do not measure accuracy; MAE "
+        "reduction does. Scores in per cent, negative ones at the centre; compliance is 100 minus the share of "
+        "negative values; costs are logarithmic, the cheapest network at the rim.",
     ),
     "scarcity": (
         "SNR gain over the size of the training set",
