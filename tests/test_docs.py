@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
+import pytest
 
 import pc2dae
 from pc2dae.flags import FLAGS, INDETERMINATE
@@ -83,3 +86,28 @@ def test_every_link_between_pages_leads_somewhere() -> None:
     for page in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"):
         for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text_of(page)):
             assert target.startswith("https://") or (ROOT / target).exists(), f"{page}: {target}"
+
+
+def diagrams() -> ModuleType:
+    spec = spec_from_file_location("diagrams", ROOT / "docs" / "diagrams.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_architecture_shows_what_is_built() -> None:
+    texts = {text.get_text() for text in diagrams().architecture().axes.texts}
+    assert {"lean: 21,481 parameters", "wide: 204,461 parameters", "6 blocks see 57 samples"} <= texts
+    assert {"15 → 20", "64 → 96", "1,880", "37,248", "bc: n = 4", "1,145", "9,497"} <= texts
+
+
+@pytest.mark.parametrize("name", ["data_flow", "architecture"])
+def test_the_diagrams_are_drawn_from_the_present_code(name: str, tmp_path: Path) -> None:
+    """If this fails: run `python docs/diagrams.py` and look at the pictures."""
+    getattr(diagrams(), name)().save(tmp_path / "drawn.svg")
+    drawn, kept = (re.findall(r"<text[^>]*>(.*?)</text>", path.read_text("utf-8"), re.DOTALL)
+                   for path in (tmp_path / "drawn.svg", ROOT / "docs" / "images" / f"{name}.svg"))  # fmt: skip
+    assert drawn == kept
+    assert f"images/{name}.svg" in text_of("docs/concepts.md")
