@@ -12,22 +12,19 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
-from importlib.resources import files
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from pc2dae.arrays import Array
-from pc2dae.edge.card import parse_card
 from pc2dae.edge.load import live_engine
 from pc2dae.edge.messages import Sample
 from pc2dae.edge.stream import StreamingDenoiser
 from pc2dae.model.adaptive import VARIANTS, Adaptive
 from pc2dae.registry import SHIPPED, load_model
 from pc2dae.training.adaptive import Deployed, pretrained
-from pc2dae.training.checkpoint import build_network
-from pc2dae.windows.scaling import Scaler
+from pc2dae.training.shipped import shipped_network
 
 LENGTH, CHANNELS = 128, 15  # of a window; the adaptive networks take any number of both and get fewer
 EXTREMES = np.array([np.nan, np.inf, -np.inf, 3.4e38, -3.4e38, 1e-45, -1e-45, 0.0, -0.0, -9999.0, 65535.0], np.float32)
@@ -54,7 +51,8 @@ def inputs_of(name: str, rng: np.random.Generator, batch: int) -> tuple[list[Arr
         return [values, _mask(valid, rng), noise, lag1, bound, group], bound
     shape = (batch, CHANNELS, LENGTH)
     bound = np.array([channel.lower_bound for channel in load_model(name).suite.channels])[:, None]  # type: ignore[attr-defined]
-    return [hostile(rng, shape), _mask(hostile(rng, shape), rng), hostile(rng, (batch, 3, LENGTH))], bound
+    values, valid, noise = hostile(rng, shape), _mask(hostile(rng, shape), rng), hostile(rng, shape)[..., 0].copy()
+    return [values, valid, hostile(rng, (batch, 3, LENGTH)), noise], bound
 
 
 def _mask(valid: Array, rng: np.random.Generator) -> Array:
@@ -85,12 +83,12 @@ def _batches(windows: int) -> Iterator[int]:
 
 
 def in_torch(name: str) -> nn.Module:
-    """The network in torch: adaptive ones as they ship, the paper's with new weights (theirs ship as ONNX alone)."""
+    """The shipped network in torch."""
     if name in VARIANTS:
         return Deployed(pretrained(name)[0]).eval()
-    card = parse_card((files("pc2dae.weights") / f"{name}.card.json").read_bytes(), where=name)
-    suite = load_model(name).suite  # type: ignore[attr-defined]
-    return build_network(name, suite, Scaler.from_dict(card["scaler"])).eval()
+    found = shipped_network(name, load_model(name).suite)  # type: ignore[attr-defined]
+    assert found is not None
+    return found[0].eval()
 
 
 def outputs_of(network: nn.Module, inputs: list[Array]) -> tuple[Array, ...]:
@@ -126,6 +124,8 @@ def attacked(name: str, steps: int, seed: int = 0) -> tuple[int, int]:
         given[1] = torch.ones_like(given[1])
         if name in VARIANTS:
             given[2], given[3], given[5] = torch.ones_like(given[2]), torch.zeros_like(given[3]), given[5] * 0
+        else:
+            given[3] = torch.ones_like(given[3])
         for _ in range(steps):
             first = network(*given)
             estimate: Tensor = first[0] if isinstance(first, tuple) else first

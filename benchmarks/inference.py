@@ -93,12 +93,13 @@ def whole_flight(samples: int) -> None:
         print(f"{name:16}{1e3 * spent * WINDOW / samples:8.2f}{spent / seconds['lean']:8.2f}")
 
 
-def inputs(channels: int, batch: int, card: dict) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Windows of plausible values."""
+def inputs(channels: int, batch: int, card: dict) -> tuple[np.ndarray, ...]:
+    """Windows of plausible values, and their noise."""
     rng = np.random.default_rng(0)
     scale, bound = (np.asarray(card["scaler"][key])[:, None] for key in ("scale", "bound"))
     values = (bound + scale * rng.random((batch, channels, WINDOW))).astype(np.float32)
-    return values, np.ones_like(values), rng.random((batch, 3, WINDOW), dtype=np.float32)
+    noise = np.broadcast_to((0.05 * scale[:, 0]).astype(np.float32), (batch, channels)).copy()
+    return values, np.ones_like(values), rng.random((batch, 3, WINDOW), dtype=np.float32), noise
 
 
 def timed(run: Callable[..., object], x: tuple[np.ndarray, ...], repeat: int) -> float:

@@ -19,6 +19,7 @@ from pc2dae.flight.schema import suite_of
 from pc2dae.simulate import fly_plan, plan_campaign
 from pc2dae.training.checkpoint import build_network
 from pc2dae.training.fit import TrainingSettings
+from pc2dae.training.networks import in_noise_units
 from pc2dae.training.objectives import objective_of
 from pc2dae.training.run import LEARNING_RATES, TrainingPlan, crops_for, learn, loss_of, material_of
 from pc2dae.windows.slicing import record_of
@@ -44,7 +45,8 @@ def main() -> None:
             material = material_of(records, suite, seed=0)
             torch.manual_seed(0)
             network = build_network(name, suite, material.scaler)
-            objective = objective_of("paper", material.scaler, records)
+            is_ours = in_noise_units(name)
+            objective = objective_of("recorrupted" if is_ours else "paper", material.scaler, records, mixed=is_ours)
             loss = loss_of(TrainingPlan(network=name, settings=settings), suite)
             begun = time.process_time()
             looks = learn(network, material, objective, loss, settings, crops=crops_for(name))

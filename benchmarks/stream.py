@@ -100,7 +100,7 @@ def against_torch(model: str) -> dict[str, float]:
         inputs = [torch.ones(1, rows, length)] * 6
     elif model in PAPER:
         network = PC2DAE(PAPER[model], engine.suite, Scaler.from_dict(card["scaler"])).eval()
-        inputs = [torch.ones(1, rows, 128), torch.ones(1, rows, 128), torch.ones(1, 3, 128)]
+        inputs = [torch.ones(1, rows, 128), torch.ones(1, rows, 128), torch.ones(1, 3, 128), torch.ones(1, rows)]
     else:
         return found
     with torch.no_grad():

@@ -186,11 +186,12 @@ def test_a_target_that_cannot_be_is_refused_before_the_input_is_opened(table, ta
         ("train absent.csv -o m --variant leen", r"unknown network 'leen'; did you mean 'lean'\?"),
         ("train absent.csv -o m --variant adaptiv", r"unknown network 'adaptiv'; did you mean 'adaptive'\?"),
         ("train absent.csv -o m --objective blind", r"unknown objective 'blind'; did you mean 'blindspot'\?"),
+        ("train absent.csv -o m --variant unet --literal-sums", "'unet' is not trained with the paper's loss"),
         ("denoise absent.csv -o c.nc --suite own.toml --keep gaz", r"no family 'gaz'; did you mean 'gas'\?"),
         ("denoise absent.csv -o c.nc --suite own.toml --exclude gaz", r"no family 'gaz'; did you mean 'gas'\?"),
     ],
 )
-def test_a_misspelt_name_is_told_before_the_input_is_opened(table, words, said):
+def test_a_wrong_choice_is_told_before_the_input_is_opened(table, words, said):
     with pytest.raises(Pc2daeError, match=said):
         run(*words.split())
 
