@@ -8,17 +8,16 @@ import matplotlib.pyplot as plt
 
 import pc2dae
 from pc2dae.simulate import plan_campaign, write_campaign
-from pc2dae.training.fit import TrainingSettings
 
 OUT = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
-STEPS = int(sys.argv[2]) if len(sys.argv) > 2 else 100  # the shipped model has 900
+STEPS = int(sys.argv[2]) if len(sys.argv) > 2 else 100
 
 with tempfile.TemporaryDirectory() as folder:
     logs = write_campaign(plan_campaign(7, flights=2, minutes=8), Path(folder))
     known, unseen = (pc2dae.open_flight(path) for path in logs)
 
-looks = []  # training and held-out loss, every ten steps
-model = pc2dae.fit([known], variant="lean", settings=TrainingSettings(steps=STEPS, every=10), report=looks.append)
+looks = []  # training and held-out loss, every twenty steps
+model = pc2dae.fit([known], variant="lean", steps=STEPS, report=looks.append)
 clean = pc2dae.denoise(unseen, model=model)
 print(clean.attrs["history"].splitlines()[-1])
 

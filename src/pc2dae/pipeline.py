@@ -253,6 +253,7 @@ def fit(
     mass: float = 0.0,
     spectral: float = 0.0,
     literal_sums: bool = False,
+    steps: int | None = None,
     settings: TrainingSettings | None = None,
     report: Callable[[Look], None] | None = None,
 ) -> Denoiser:
@@ -261,9 +262,9 @@ def fit(
     The same call on the same `out` resumes an interrupted run. The default objective is `recorrupted`, which needs no
     truth, and `paper` for the networks of the paper; `truths` are needed by objective `truth`. Variants `lean`, `wide`
     and `adaptive` begin with the shipped weights (`pretrained`) if there are any for these channels, which are kept
-    unless the gain on held-out stretches is clear; others begin from `scratch`. `mass` and `spectral` weigh the
-    optional terms of the loss, which the paper did not use; `literal_sums` takes the paper's own terms as the sums it
-    prints instead of means per family.
+    unless the gain on held-out stretches is clear; others begin from `scratch`. `steps` limits the run. `mass` and
+    `spectral` weigh the optional terms of the loss, which the paper did not use; `literal_sums` takes the paper's own
+    terms as the sums it prints instead of means per family.
     """
     from pc2dae.training.finetune import finetune
     from pc2dae.training.networks import in_noise_units
@@ -279,6 +280,7 @@ def fit(
     records = [record_of(flight, suite, truth=truth) for flight, truth in zip(ready, known, strict=True)]
     begin = begin or ("pretrained" if shipped_network(variant, suite) is not None else "scratch")
     pace = replace(settings or (TUNING if begin == "pretrained" else settings_for(variant)), seed=seed)
+    pace = pace if steps is None else replace(pace, steps=steps)
     objective = objective or ("recorrupted" if in_noise_units(variant) else "paper")
     plan = TrainingPlan(
         variant, objective, begin, mass=mass, spectral=spectral, literal_sums=literal_sums, settings=pace

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -50,7 +50,7 @@ class Terms:
     flights: Mapping[str, Path]  # ready for training, by name
     truths: Mapping[str, Path]
     fold_of: Mapping[str, int]
-    objective: str = "paper"
+    objective: str | None = None
     steps: int | None = None
 
 
@@ -103,16 +103,13 @@ def validate(trials: Sequence[Trial], terms: Terms, client: Client) -> Iterator[
 def try_one(trial: Trial, terms: Terms) -> pd.DataFrame:
     """Train one model as `pc2dae train` does and score it; the scores of a finished trial are read from disk."""
     from pc2dae.pipeline import denoise, fit
-    from pc2dae.training.run import settings_for
 
     folder = terms.out / trial.name
-    settings = settings_for(trial.variant)
-    settings = settings if terms.steps is None else replace(settings, steps=terms.steps)
     names = [name for name, fold in sorted(terms.fold_of.items()) if fold != trial.fold]
     truths = [xr.load_dataset(terms.truths[name]) for name in names] if terms.objective == "truth" else None
     flights = [read_flight(terms.flights[name]) for name in names]
     model = fit(flights, variant=trial.variant, objective=terms.objective, truths=truths, out=folder, seed=trial.seed,
-                settings=settings)  # fmt: skip
+                steps=terms.steps)  # fmt: skip
     if (folder / SCORES).exists():  # `fit` would have refused a folder made from other flights
         return pd.read_parquet(folder / SCORES)
     tables = []

@@ -23,7 +23,7 @@ def train(
     variant: list[str] = typer.Option(["lean"], help="As in `pc2dae train`; repeatable."),
     folds: int = typer.Option(5, min=2, help="Parts the flights are divided into; each is left out once."),
     seeds: int = typer.Option(1, min=1, help="Training seeds per variant and fold."),
-    objective: str = typer.Option("paper", help="paper, blindspot, or truth (simulated flights)."),
+    objective: str | None = typer.Option(None, help="As for `train`: recorrupted (default), paper, blindspot, truth."),
     steps: int | None = typer.Option(None, min=1, help="Maximum number of training steps."),
     suite: str | None = typer.Option(None, help="Suite of plain CSVs: a TOML file or a preset."),
     zone: str | None = typer.Option(None, help='Time zone of stamps that carry none: "UTC", "-05:00".'),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -54,9 +53,7 @@ def train(
     import pc2dae
     from pc2dae.edge.card import parse_card
     from pc2dae.flight.netcdf import read_netcdf
-    from pc2dae.training.run import settings_for
 
-    settings = None if steps is None else replace(settings_for(variant), steps=steps)
     opened = [pc2dae.open_flight(path, suite=suite) for path in flights]
     truths = [read_netcdf(path) for path in truth] or None
     was_done, was_begun = (out / "card.json").exists(), (out / "state.safetensors").exists()
@@ -80,7 +77,7 @@ def train(
             mass=mass,
             spectral=spectral,
             literal_sums=literal_sums,
-            settings=settings,
+            steps=steps,
             report=report,
         )
     card = parse_card((out / "card.json").read_bytes(), where="card.json")

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from pc2dae.arrays import Array, Array32, Floats, Mask
+from pc2dae.arrays import Array, Floats, Mask
 from pc2dae.errors import ModelError, nearest
 from pc2dae.model import losses
 from pc2dae.model.batch import Batch
@@ -65,7 +65,8 @@ def _truth(crops: Crops, rng: np.random.Generator) -> Batch:
 
 def _mixed_truth(records: Sequence[Record], bound: Array) -> Objective:
     """Target = simulated response; input = observed, observed + white noise, or the response + white noise."""
-    scale = np.mean([np.nanpercentile(_of(record), PERCENTILE, axis=1) - bound for record in records], axis=0)
+    targets = [record.target for record in records if record.target is not None]
+    scale = np.mean([np.nanpercentile(target, PERCENTILE, axis=1) - bound for target in targets], axis=0)
 
     def make(crops: Crops, rng: np.random.Generator) -> Batch:
         kind = rng.random((len(crops.values), 1))
@@ -105,10 +106,6 @@ def noise_levels(count: int, scale: Array, rng: np.random.Generator) -> Array:
 def misjudged(sigma: Array, rng: np.random.Generator) -> Array:
     """σ as it would be estimated from a flight: off by a tenth."""
     return np.asarray(sigma * np.exp(rng.normal(0.0, 0.1, size=sigma.shape)))
-
-
-def _of(record: Record) -> Array32:
-    return record.values if record.target is None else record.target
 
 
 def _blindspot(records: Sequence[Record]) -> Objective:
