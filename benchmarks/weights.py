@@ -58,7 +58,8 @@ def campaign(folder: Path, *, seed: int, flights: int | None) -> list[tuple[xr.D
 def ship(name: str, flights: list[tuple[xr.Dataset, xr.Dataset]], folder: Path) -> None:
     """Train one model and put its ONNX and card in the package."""
     from pc2dae.training.checkpoint import load_checkpoint
-    from pc2dae.training.shipped import ship as write
+    from pc2dae.training.checkpoint import ship as write
+    from pc2dae.training.export import export_onnx
 
     started = time.process_time()
     pc2dae.fit(
@@ -73,7 +74,8 @@ def ship(name: str, flights: list[tuple[xr.Dataset, xr.Dataset]], folder: Path) 
         ),
     )
     network, card = load_checkpoint(folder)
-    write(network, card | {"made_by": COMMAND}, WEIGHTS)
+    card |= {"made_by": COMMAND}
+    write(network, card, export_onnx(network, card), WEIGHTS)
 
 
 def score(names: list[str], flights: list[tuple[xr.Dataset, xr.Dataset]]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import torch
 from torch import Tensor, nn
@@ -13,7 +15,30 @@ CLIP = 100.0  # scaled units: a hundred times the training flights' P99.5 is no 
 HUGE = 3.4e38  # |x| ≤ HUGE is false for NaN and ±∞, and the comparison survives the export to ONNX
 
 
-class Scaling(nn.Module):
+class Units(nn.Module):
+    """Bounds and environment of a scaler inside the graph, shared by all units a network may count in."""
+
+    bound: Tensor
+    environment_mean: Tensor
+    environment_std: Tensor
+
+    def __init__(self, scaler: Scaler) -> None:
+        super().__init__()
+        self.hold("bound", rounded_up(scaler.bound))
+        self.hold("environment_mean", scaler.environment_mean)
+        self.hold("environment_std", scaler.environment_std)
+
+    def hold(self, name: str, row: Sequence[float] | Array32) -> None:
+        """Keep a row, one number per channel; the card holds it, so the weights need not."""
+        self.register_buffer(name, torch.from_numpy(np.asarray(row, dtype=np.float32))[:, None], persistent=False)
+
+    def environment(self, environment: Tensor) -> Tensor:
+        """Standardised environment (batch, 3, time); what is unknown enters as the training mean."""
+        known = torch.where(environment.abs() <= HUGE, environment, self.environment_mean)
+        return ((known - self.environment_mean) / self.environment_std).clamp(-5.0, 5.0)
+
+
+class Scaling(Units):
     r"""Physical units ↔ scaled units, inside the graph, so that no input whatever can break the promise on the output.
 
     .. math:: \tilde x = \mathrm{clip}\big((x - b) / s\big), \qquad y = \max(b + s\,\tilde y,\; b)
@@ -21,23 +46,13 @@ class Scaling(nn.Module):
     Samples that are masked or not finite enter as the mean of the window's valid samples.
     """
 
-    bound: Tensor
     scale: Tensor
     fill: Tensor
-    environment_mean: Tensor
-    environment_std: Tensor
 
     def __init__(self, scaler: Scaler) -> None:
-        super().__init__()
-        rows = {
-            "bound": rounded_up(scaler.bound),
-            "scale": np.asarray(scaler.scale, dtype=np.float32),
-            "fill": np.asarray(scaler.fill, dtype=np.float32),
-            "environment_mean": np.asarray(scaler.environment_mean, dtype=np.float32),
-            "environment_std": np.asarray(scaler.environment_std, dtype=np.float32),
-        }
-        for name, row in rows.items():  # the card holds them, so the weights need not
-            self.register_buffer(name, torch.from_numpy(row)[:, None], persistent=False)
+        super().__init__(scaler)
+        self.hold("scale", scaler.scale)
+        self.hold("fill", scaler.fill)
 
     def into(self, values: Tensor, valid: Tensor) -> tuple[Tensor, Tensor]:
         """Scaled values, masked samples filled, and the weight (1 or 0) of each sample; all (batch, channel, time)."""
@@ -52,12 +67,6 @@ class Scaling(nn.Module):
     def scaled(self, values: Tensor, unit: Tensor | None = None) -> Tensor:
         """Finite physical values in scaled units, clipped."""
         return ((values - self.bound) / self.scale).clamp(-CLIP, CLIP)
-
-    def environment(self, environment: Tensor) -> Tensor:
-        """Standardised environment (batch, 3, time); what is unknown enters as the training mean."""
-        good = environment.abs() <= HUGE
-        known = torch.where(good, environment, self.environment_mean)
-        return ((known - self.environment_mean) / self.environment_std).clamp(-5.0, 5.0)
 
     def out(self, scaled: Tensor, unit: Tensor | None = None) -> Tensor:
         """Physical values, finite and at or above the bound for any `scaled` at all."""

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
 
-from pc2dae.model.blocks import HUGE, rounded_up
-from pc2dae.windows.scaling import Scaler
+from pc2dae.model.blocks import HUGE, Units
 
 LARGEST = 1e5  # noise units; a channel that spans more is counted in units of 1e-5 of its span, which float32 resolves
 LOCAL = 9  # samples of the moving average that separates detail from level
 RANGE = 3.0  # noise units by which an estimate may leave the range of its window's samples
 
 
-class NoiseUnits(nn.Module):
+class NoiseUnits(Units):
     r"""Physical units ↔ noise units.
 
     .. math:: x = (v - b) / \sigma, \qquad y = \max(b + \sigma\,\tilde y,\; b)
@@ -23,20 +21,6 @@ class NoiseUnits(nn.Module):
     with the lower bound b and the noise σ of each channel of a window. Samples that are masked or not finite hold the
     last valid value, those before the first valid sample the first.
     """
-
-    bound: Tensor
-    environment_mean: Tensor
-    environment_std: Tensor
-
-    def __init__(self, scaler: Scaler) -> None:
-        super().__init__()
-        rows = {
-            "bound": rounded_up(scaler.bound),
-            "environment_mean": np.asarray(scaler.environment_mean, dtype=np.float32),
-            "environment_std": np.asarray(scaler.environment_std, dtype=np.float32),
-        }
-        for name, row in rows.items():  # the card holds them, so the weights need not
-            self.register_buffer(name, torch.from_numpy(row)[:, None], persistent=False)
 
     def into(self, values: Tensor, valid: Tensor, noise: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Values in noise units, the weight (1 or 0) of each sample, both (batch, channel, time), and the unit used.
@@ -62,11 +46,6 @@ class NoiseUnits(nn.Module):
         span = above.abs().amax(dim=-1, keepdim=True) / LARGEST
         unit = torch.maximum(known, span)
         return torch.where(unit > 0, unit, 1.0)
-
-    def environment(self, environment: Tensor) -> Tensor:
-        """Standardised environment (batch, 3, time); what is unknown enters as the training mean."""
-        known = torch.where(environment.abs() <= HUGE, environment, self.environment_mean)
-        return ((known - self.environment_mean) / self.environment_std).clamp(-5.0, 5.0)
 
 
 def features(x: Tensor) -> Tensor:

@@ -16,15 +16,15 @@ import numpy as np
 import onnx
 import torch
 from onnxscript import opset18 as op
-from safetensors.torch import load, save
+from safetensors.torch import load
 from torch import Tensor, nn
 
-from pc2dae.atomic import write_bytes
 from pc2dae.edge.adaptive import INPUTS, adaptive_of
-from pc2dae.edge.card import Card, check_digest, digest, parse_card, render_card
+from pc2dae.edge.card import Card, check_digest, digest, parse_card
 from pc2dae.edge.onnx_check import verify_onnx
 from pc2dae.errors import ModelError
 from pc2dae.model.adaptive import VARIANTS, Adaptive, parameter_name
+from pc2dae.training.checkpoint import ship
 from pc2dae.training.export import TOLERANCE, bare, quiet, sealed
 from pc2dae.training.pretrain import LENGTH, ROWS, SETTINGS, pretrain
 
@@ -183,17 +183,6 @@ def pretrained(variant: str = "adaptive") -> tuple[Adaptive, Card, bytes]:
     return network, card, data
 
 
-def ship(network: Adaptive, card: Card, folder: Path) -> None:
-    """Write `<name>.onnx`, `<name>.safetensors` (for fine-tuning) and `<name>.card.json`."""
-    name = card["name"]
-    weights = save({key: value.contiguous() for key, value in network.state_dict().items()})
-    data = export_adaptive(network, card)
-    write_bytes(folder / f"{name}.safetensors", weights)
-    write_bytes(folder / f"{name}.onnx", data)
-    digests = {"onnx": digest(data), "weights": digest(weights)}
-    write_bytes(folder / f"{name}.card.json", render_card(card | {"sha256": digests}))
-
-
 def main() -> None:
     """Pretrain a variant, or use the shipped weights, and write the files to ship; an interrupted run resumes."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -210,7 +199,8 @@ def main() -> None:
         network, card, _ = pretrained(chosen.variant)
         look = make_card(network, variant=chosen.variant, seed=card["seed"], steps=card["steps"])
         kept = {key: card[key] for key in ("command", "versions", "start_sha256") if key in card}
-        ship(network, look | kept, chosen.out)
+        card = look | kept
+        ship(network, card, export_adaptive(network, card), chosen.out)
         return
     settings = replace(SETTINGS, steps=chosen.steps, seed=chosen.seed, learning_rate=chosen.rate)
     network = pretrain(chosen.out, variant=chosen.variant, settings=settings, start=chosen.start)
@@ -218,7 +208,7 @@ def main() -> None:
     if chosen.start is not None:
         card["command"] += f" --rate {chosen.rate:g} --start {chosen.start.name}"
         card["start_sha256"] = digest(chosen.start.read_bytes())
-    ship(network, card, chosen.out)
+    ship(network, card, export_adaptive(network, card), chosen.out)
 
 
 if __name__ == "__main__":

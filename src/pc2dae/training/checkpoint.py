@@ -46,6 +46,15 @@ def save_checkpoint(folder: Path, network: nn.Module, card: Card, *, onnx: bytes
     return parse_card(signed, where=CARD)
 
 
+def ship(network: nn.Module, card: Card, onnx: bytes, folder: Path) -> None:
+    """Write `<name>.onnx`, `<name>.safetensors` (to train on from) and `<name>.card.json` for the package."""
+    weights = save({key: value.contiguous() for key, value in network.state_dict().items()})
+    write_bytes(folder / f"{card['name']}.safetensors", weights)
+    write_bytes(folder / f"{card['name']}.onnx", onnx)
+    digests = {"onnx": digest(onnx), "weights": digest(weights)}
+    write_bytes(folder / f"{card['name']}.card.json", render_card(card | {"sha256": digests}))
+
+
 def load_checkpoint(folder: Path) -> tuple[nn.Module, Card]:
     """The network of a checkpoint, each file checked against the card before it is parsed."""
     card = parse_card(read_limited(folder / CARD), where=f"{folder.name}/{CARD}")

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib.resources import files
-from pathlib import Path
 
 import numpy as np
 import torch
-from safetensors.torch import load, save
+from safetensors.torch import load
 from torch import Tensor
 
-from pc2dae.atomic import write_bytes
-from pc2dae.edge.card import Card, check_digest, digest, parse_card, render_card
+from pc2dae.edge.card import check_digest, parse_card
 from pc2dae.model.batch import Batch
 from pc2dae.model.pc2dae import PC2DAE, VARIANTS
 from pc2dae.suite import Suite, parse_suite
-from pc2dae.training.export import export_onnx
 from pc2dae.training.finetune import Comparison
 from pc2dae.training.fit import TrainingSettings
 from pc2dae.windows.scaling import Scaler
@@ -48,17 +45,6 @@ def shipped_network(name: str, suite: Suite) -> tuple[PC2DAE, Scaler] | None:
 def _facts(suite: Suite) -> list[tuple[object, ...]]:
     channels = [(f.name, c.name, c.units, c.lower_bound) for f in suite.family for c in f.channel]
     return [(suite.rate_hz,), *channels]
-
-
-def ship(network: PC2DAE, card: Card, folder: Path) -> None:
-    """Write `<name>.onnx`, `<name>.safetensors` (to start from) and `<name>.card.json`."""
-    name = card["name"]
-    weights = save({key: value.contiguous() for key, value in network.state_dict().items()})
-    data = export_onnx(network, card)
-    write_bytes(folder / f"{name}.safetensors", weights)
-    write_bytes(folder / f"{name}.onnx", data)
-    digests = {"onnx": digest(data), "weights": digest(weights)}
-    write_bytes(folder / f"{name}.card.json", render_card(card | {"sha256": digests}))
 
 
 def keep_if_better(network: PC2DAE, shipped: dict[str, Tensor], judged: Sequence[Batch]) -> Comparison:
