@@ -13,16 +13,10 @@ from pc2dae.model.noise_units import features
 from pc2dae.model.pc2dae import LEAN, PC2DAE, WIDE, count_parameters
 from pc2dae.suite import load_suite
 from pc2dae.windows.scaling import Scaler
-from suites import make_suite
+from suites import make_suite, scaler_of
 
 torch.set_num_threads(1)
 TARGETS = load_suite("black-kite").only(["bc", "gas", "co2"])
-
-
-def scaler_of(suite, scale=10.0):
-    n = len(suite.names)
-    bound = tuple(c.lower_bound for c in suite.channels)
-    return Scaler(bound, (scale,) * n, (0.2,) * n, (20.0, 50.0, 950.0), (5.0, 10.0, 20.0))
 
 
 def lean(seed=0, suite=TARGETS):
