@@ -13,6 +13,7 @@ from pc2dae.flags import BAD, INTERPOLATED, MISSING, STALE, STARTUP, TAPE_ADVANC
 from pc2dae.flight.schema import channel_arrays, check_flight, observed
 from pc2dae.noise import Noise, noise_level
 from pc2dae.qc import judge_families, shares
+from pc2dae.response.known import known_responses
 from pc2dae.response.t90 import ResponseTime, response_times
 from pc2dae.suite import ENVIRONMENT, Family, Suite
 
@@ -41,6 +42,7 @@ def inspect_flight(flight: xr.Dataset, *, keep: Sequence[str] = (), exclude: Seq
         "rate_hz": suite.rate_hz,
         "gaps": _gaps(flight, suite),
         "channels": _channels(flight, suite, noise, found, speed),
+        "responses": _responses(flight, suite, found),
         "families": [
             {"family": v.family, "kept": v.kept, "reason": v.reason, "figures": _plain(v.figures)} for v in verdicts
         ],
@@ -179,6 +181,28 @@ def _channels(
             entry["blur_mean_m"] = t90.t90_s * float(np.nanmean(speed))
             entry["blur_max_m"] = t90.t90_s * float(np.nanmax(speed))
         table[name] = _plain(entry)
+    return table
+
+
+def _responses(flight: xr.Dataset, suite: Suite, found: dict[str, ResponseTime]) -> dict[str, dict[str, Any]]:
+    """What is known of each channel's response, and why its lag would not be corrected."""
+    known, reasons = known_responses(flight, suite, found=found)
+    table: dict[str, dict[str, Any]] = {}
+    for name in suite.names:
+        if name in reasons:
+            table[name] = {"corrected": False, "reason": reasons[name]}
+            continue
+        response = known[name]
+        table[name] = {
+            "corrected": True,
+            "t90_s": response.kernel.t90_s,
+            "t90_uncertainty_s": response.t90_uncertainty_s,
+            "kernel": response.kernel.kind,
+            "delay_s": response.delay_s,
+            "delay_uncertainty_s": response.delay_uncertainty_s,
+            "source": response.source,
+            "note": response.note,
+        }
     return table
 
 

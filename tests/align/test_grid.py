@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -35,6 +37,13 @@ def test_samples_of_a_second_are_averaged_and_counted():
     flight, _ = align([stream("li830", [0.1, 0.6, 1.2, 4.2], co2=[400, 402, 410, 420])], SUITE)
     assert flight["co2_b"].values.tolist()[:2] == [401, 410]
     assert flight["li830_samples"].values.tolist() == [2, 1, 0, 0, 1]
+
+
+def test_where_an_instrument_samples_within_the_cells_is_kept():
+    late = stream("li830", [0.7, 1.7, 2.7], co2=[400, 402, 410])
+    whole = stream("scd30", [0, 1, 2], co2=[400, 402, 410])  # stamps cut to seconds say nothing
+    flight, _ = align([late, whole], SUITE)
+    assert json.loads(flight.attrs["sampling_offset_s"]) == {"li830": 0.2, "scd30": 0.0}
 
 
 def test_gaps_up_to_three_seconds_are_bridged_and_flagged_longer_ones_are_missing():

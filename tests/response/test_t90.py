@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 
 from pc2dae.flight.schema import new_flight
-from pc2dae.response.t90 import against_faster, low_pass, own_edges, response_times
+from pc2dae.response.kernels import Kernel, respond
+from pc2dae.response.t90 import own_edges, response_times
 from suites import make_suite
+
+START = np.datetime64("2025-10-05T14:00:00", "ns")
 
 
 def air(seed: int = 0, rows: int = 1500) -> np.ndarray:
@@ -19,31 +22,8 @@ def air(seed: int = 0, rows: int = 1500) -> np.ndarray:
     return puffs
 
 
-def test_low_pass_reaches_nine_tenths_at_t90() -> None:
-    step = low_pass(np.append(np.zeros(10), np.ones(200)), t90_s=20.0)
-    assert step[9] == 0
-    assert step[10 + 19] == pytest.approx(0.9, abs=1e-9)
-    np.testing.assert_allclose(low_pass(np.full(50, 7.0), t90_s=5.0), 7.0)
-
-
-@pytest.mark.parametrize("t90", [2.0, 4.0, 12.0, 46.0])
-def test_t90_against_a_faster_channel(t90: float) -> None:
-    rng = np.random.default_rng(1)
-    fast = low_pass(air(), t90_s=2.0) * 50 + rng.normal(0, 0.5, 1500)
-    slow = 30 + 200 * low_pass(np.roll(air(), 3), t90_s=t90) + rng.normal(0, 8.0, 1500)  # three seconds late
-    found = against_faster(slow, np.ones(1500, bool), fast, fast_t90_s=2.0)
-    assert found.t90_s == pytest.approx(t90, abs=max(1.0, 0.12 * t90))
-    assert 0 < found.uncertainty_s < max(2.0, 0.2 * t90)
-    assert found.delay_s == pytest.approx(3.0, abs=1.0)
-
-
-def test_two_channels_without_anything_in_common() -> None:
-    noise = np.random.default_rng(2).normal(0, 1, 1500)
-    assert np.isnan(against_faster(noise, np.ones(1500, bool), air() * 50, fast_t90_s=2.0).t90_s)
-
-
 def test_own_edges_bound_the_response() -> None:
-    slow = 1000 * low_pass(air(3), t90_s=6.0) + np.random.default_rng(3).normal(0, 1, 1500)
+    slow = 1000 * respond(air(3), Kernel(6.0)) + np.random.default_rng(3).normal(0, 1, 1500)
     found = own_edges(slow, np.ones(1500, bool), sigma=1.0)
     assert found.t90_s == pytest.approx(6.0, rel=0.35)
     assert np.isnan(own_edges(np.zeros(100), np.ones(100, bool), sigma=1.0).t90_s)
@@ -53,12 +33,44 @@ def test_a_flights_channels_take_the_fastest_witness_of_another_instrument() -> 
     suite = make_suite({"gas": {"co2": {"units": "ppm", "t90_s": 2.0}, "co": "ppb", "nothing": "ppb"}}, name="three")
     rng = np.random.default_rng(4)
     values = {
-        "co2": 420 + 50 * low_pass(air(5), t90_s=2.0) + rng.normal(0, 0.5, 1500),
-        "co": 100 + 2000 * low_pass(air(5), t90_s=8.0) + rng.normal(0, 10, 1500),
+        "co2": 420 + 50 * respond(air(5), Kernel(2.0)) + rng.normal(0, 0.5, 1500),
+        "co": 100 + 2000 * respond(air(5), Kernel(8.0)) + rng.normal(0, 10, 1500),
         "nothing": rng.normal(0, 1, 1500),
     }
-    time = np.datetime64("2025-10-05T14:00:00", "ns") + np.arange(1500) * np.timedelta64(1, "s")
-    found = response_times(new_flight(time, values, suite))
+    found = response_times(new_flight(START + np.arange(1500) * np.timedelta64(1, "s"), values, suite))
     assert found["co"].reference == "co2"
     assert found["co"].t90_s == pytest.approx(8.0, abs=1.0)
     assert "nothing" not in found
+
+
+def test_two_fast_channels_check_each_other() -> None:
+    fast = {"units": "ppm", "t90_s": 2.0}
+    suite = make_suite({"gas": {"co2": fast, "no": fast | {"units": "ppb"}, "co": "ppb"}}, name="three")
+    rng = np.random.default_rng(6)
+    values = {
+        "co2": 420 + 50 * respond(air(7), Kernel(3.0)) + rng.normal(0, 0.05, 1500),  # slower than its suite says
+        "no": 500 * respond(air(7), Kernel(2.0)) + rng.normal(0, 2, 1500),
+        "co": 100 + 2000 * respond(air(7), Kernel(6.0)) + rng.normal(0, 2, 1500),
+    }
+    found = response_times(new_flight(START + np.arange(1500) * np.timedelta64(1, "s"), values, suite))
+    assert found["co2"].reference == "no"
+    assert found["co2"].t90_s == pytest.approx(3.0, abs=0.3)
+    assert found["co"].t90_s == pytest.approx(6.0, abs=2 * found["co"].uncertainty_s)
+
+
+def test_channels_of_one_instrument_share_its_delay() -> None:
+    gases = {"co2": {"units": "ppm", "t90_s": 1.5}, "co": "ppb", "no": "ppb"}
+    sources = {"co2": "li830.co2", "co": "afe/a.co", "no": "afe/a.no"}
+    suite = make_suite({"gas": gases}, name="board", sources=sources)
+    rng = np.random.default_rng(8)
+    late = np.roll(air(9), 4)
+    values = {
+        "co2": 420 + 50 * respond(air(9), Kernel(1.5)) + rng.normal(0, 0.1, 1500),
+        "co": 2000 * respond(late, Kernel(5.0)) + rng.normal(0, 2, 1500),
+        "no": 60 * respond(late, Kernel(9.0)) + rng.normal(0, 12, 1500),
+    }
+    found = response_times(new_flight(START + np.arange(1500) * np.timedelta64(1, "s"), values, suite))
+    assert found["co"].delay_s == pytest.approx(4.0, abs=0.2)
+    assert found["no"].delay_s == pytest.approx(4.0, abs=0.3)
+    assert found["no"].delay_uncertainty_s < 0.3
+    assert found["no"].t90_s == pytest.approx(9.0, rel=0.3)

@@ -40,6 +40,12 @@ valid_min = -5.0
 valid_max = 5000.0
 detection_limit = 0.1
 t90_s = 4.0
+t90_uncertainty_s = 0.6
+kernel = "two_step"
+slow_t90_s = 60.0
+slow_share = 0.1
+delay_s = 1.5
+delay_uncertainty_s = 0.3
 native_rate_hz = 1.0
 duplicate_of = "co_b"
 noise_sigma = 0.2
@@ -90,7 +96,9 @@ def test_every_key_arrives() -> None:
     assert suite.names == ("co", "co_b", "uv", "ir", "brown")
     assert suite["co"].model_dump(exclude_none=True) == {
         "name": "co", "units": "ppm", "column": "CO_ppm", "lower_bound": 0.05, "valid_min": -5.0, "valid_max": 5000.0,
-        "detection_limit": 0.1, "t90_s": 4.0, "native_rate_hz": 1.0, "duplicate_of": "co_b", "noise_sigma": 0.2,
+        "detection_limit": 0.1, "t90_s": 4.0, "t90_uncertainty_s": 0.6, "kernel": "two_step", "slow_t90_s": 60.0,
+        "slow_share": 0.1, "delay_s": 1.5, "delay_uncertainty_s": 0.3,
+        "native_rate_hz": 1.0, "duplicate_of": "co_b", "noise_sigma": 0.2,
         "long_name": "carbon monoxide", "standard_name": "mole_fraction_of_carbon_monoxide_in_air",
     }  # fmt: skip
     assert suite["uv"].units == "ng m-3"
@@ -122,7 +130,7 @@ def test_the_defaults_are_the_documented_ones() -> None:
         (
             "[[family]]",
             'compensation = "equation1"\n[[family]]',
-            "key 'compensation': input should be 'aan-803' or 'equation-1', not 'equation1'",
+            "key 'compensation': unknown value 'equation1'; did you mean 'equation-1'?",
         ),
         ('"ppm"', '"pbm"', "channel 'co': 'pbm' is not a unit; did you mean 'ppm'?"),
         ('"ppm"', '"PPB"', "channel 'co': 'PPB' is not a unit; did you mean 'ppb'?"),
@@ -157,6 +165,22 @@ def test_a_mistake_is_one_line(old: str, new: str, line: str) -> None:
         ("t90_s = 'four'", "key 'family[1].channel[1].t90_s': must be a number, not 'four'"),
         ("t90_s = -4", "key 'family[1].channel[1].t90_s': input should be greater than or equal to 0, not -4"),
         ("t90_s = inf", "key 'family[1].channel[1].t90_s': input should be a finite number, not inf"),
+        ("t90_s = 72000", "key 'family[1].channel[1].t90_s': input should be less than or equal to 36000, not 72000"),
+        ("t90_s = 4\nt90_uncertainty_s = -1", "t90_uncertainty_s': input should be greater than or equal to 0, not -1"),
+        ("t90_uncertainty_s = 1", "channel 'co': t90_uncertainty_s without t90_s; add t90_s"),
+        ("delay_s = 601", "key 'family[1].channel[1].delay_s': input should be less than or equal to 600, not 601"),
+        ("kernel = 'gauss'", "key 'family[1].channel[1].kernel': unknown value 'gauss'; did you mean 'gaussian'?"),
+        ("t90_s = 4\nkernel = 'two_step'", "channel 'co': kernel two_step needs slow_t90_s and slow_share"),
+        ("kernel = 'two_step'\nslow_t90_s = 60\nslow_share = 0.1", "channel 'co': kernel two_step needs t90_s"),
+        ("slow_share = 0.6", "slow_share': input should be less than or equal to 0.5, not 0.6"),
+        (
+            "slow_share = 0.1",
+            "channel 'co': slow_share has no effect on kernel first_order; write kernel = \"two_step\"",
+        ),
+        (
+            "t90_s = 60\nkernel = 'two_step'\nslow_t90_s = 20\nslow_share = 0.1",
+            "channel 'co': slow_t90_s 20 is not above t90_s 60",
+        ),
         ("valid_min = 5\nvalid_max = 5", "channel 'co': valid_min 5 is not below valid_max 5"),
         ("duplicate_of = 'co'", "channel 'co': duplicate_of names 'co', which is not another channel; none is known"),
         ("[[family.channel]]\nname = 'co'\nunits = 'ppb'", "channel name 'co' is used 2 times; give each its own name"),
@@ -274,7 +298,7 @@ def suites(draw: st.DrawFn) -> Suite:
             "name": name,
             "units": draw(units),
             "lower_bound": draw(st.floats(-10, 400)),
-            "t90_s": draw(numbers),
+            "t90_s": draw(st.none() | st.floats(0, 36000)),
             "noise_sigma": draw(numbers),
         }
         for name in draw(st.lists(names, min_size=3, max_size=9, unique=True))

@@ -16,6 +16,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from pc2dae.align.clock_faults import LOGGED_TIME
+from pc2dae.align.clocks import cut_s
 from pc2dae.arrays import Array, Index, Mask
 from pc2dae.errors import FlightError
 from pc2dae.flags import INTERPOLATED, STALE
@@ -65,8 +66,23 @@ def align(streams: Sequence[Stream], suite: Suite, *, flight_id: str = "flight")
             flight[name].attrs["units"] = "1"
     sheets = {stream.key: stream.calibration for stream in streams if stream.calibration is not None}
     flight.attrs["calibration"] = json.dumps(sheets)
+    offsets = {
+        stream.key: _sampling_offset_s(stream, cells, start, suite.rate_hz)
+        for stream, cells in zip(streams, all_cells, strict=True)
+        if stream.instrument != "csv"
+    }
+    flight.attrs["sampling_offset_s"] = json.dumps(offsets)
     placed = [one.placed for one in on_grid]
     return _with_rows(flight, streams, placed), placed
+
+
+def _sampling_offset_s(stream: Stream, cells: Index, start: np.datetime64, rate_hz: float) -> float:
+    """Mean time of a stream's rows after the centre of their cells [s]; 0 for stamps of whole seconds."""
+    inside = cells >= 0
+    if cut_s(stream) > 0 or not inside.any():
+        return 0.0
+    since = (stream.time[inside] - start).astype(np.int64) / 1e9
+    return round(float(np.mean(since - (cells[inside] + 0.5) / rate_hz)), 3)
 
 
 def _check_size(streams: Sequence[Stream], suite: Suite, count: int) -> None:

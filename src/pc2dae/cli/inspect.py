@@ -51,7 +51,7 @@ def inspect(
     exclude: list[str] = typer.Option([], help="Exclude this family regardless of its verdict."),
     force: bool = FORCE,
 ) -> None:
-    """Summarise a flight: gaps, stale and negative shares, noise, t90, speed, a verdict per family.
+    """Summarise a flight: gaps, stale and negative shares, noise, response, speed, a verdict per family.
 
     Example: pc2dae inspect flight_001.nc --picture first_look.png
     """
@@ -124,13 +124,32 @@ def _show_flight(console: Console, report: dict[str, Any]) -> None:
             "" if c["t90_s"] is None else f"{c['t90_s']:.1f}±{c['t90_uncertainty_s'] or 0:.1f}",
         )
     console.print(table)
-    legend = "miss(ing), stale, bad, neg(ative) in %; σ and lag 1 of the noise; t90 in s"
+    legend = "miss(ing), stale, bad, neg(ative) in %; σ and lag 1 of noise; t90 found in s"
     console.print(legend, style="dim", highlight=False)
+    _show_responses(console, report["responses"])
     for gap in report["gaps"]:
         console.print(f"gap: no data for {gap['duration_s']:.0f} s from {gap['start']}", highlight=False)
     for verdict in report["families"]:
         word = "[green]kept[/green]" if verdict["kept"] else "[red]excluded[/red]"
         console.print(f"{verdict['family']:>6} {word}: {escape(verdict['reason'])}", highlight=False)
+
+
+def _show_responses(console: Console, responses: dict[str, dict[str, Any]]) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(title="lag correction", title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    for name in ("channel", "t90, s", "delay, s", "known from, or why not corrected"):
+        table.add_column(name, justify="right" if name.endswith(", s") else "left")
+    for name, r in responses.items():
+        if not r["corrected"]:
+            table.add_row(name, "", "", f"not corrected: {escape(r['reason'])}")
+            continue
+        t90, delay = (f"{r[f'{key}_s']:.1f}±{r[f'{key}_uncertainty_s']:.1f}" for key in ("t90", "delay"))
+        shape = "" if r["kernel"] == "first_order" else f", {r['kernel']}"
+        table.add_row(name, t90, delay, escape(f"{r['source']}{shape}{'; ' if r['note'] else ''}{r['note']}"))
+    console.print(table)
 
 
 def _show_together(console: Console, together: dict[str, float], *, against_paper: bool) -> None:

@@ -1,38 +1,33 @@
 """Estimation of the response time t90 of each channel from plumes also observed by a faster channel.
 
-Sensors are modelled as first-order low-pass filters L(τ) of the same air, t90 = τ·ln 10. With the fast channel f and
-the slow channel y, L(τ_f) y = ratio · L(τ_y) f above the background, which requires no deconvolution. τ_y, delay and
-ratio are fitted by least squares over the whole flight. Emission ratios vary between plumes, so the uncertainty is
-estimated with a block bootstrap.
+The fit of two channels is in `pc2dae.response.shared_plumes`; here the references are chosen, and what several fits
+say about one instrument is combined: its channels share one delay, and two fast channels check each other's t90.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 import numpy as np
-import pandas as pd
 import xarray as xr
-from scipy.signal import lfilter
 
 from pc2dae.arrays import Array, Mask
 from pc2dae.calibration.electrochemical import sensitivity
 from pc2dae.flight.schema import check_flight, observed
 from pc2dae.noise import noise_level
+from pc2dae.response.kernels import LN10
+from pc2dae.response.shared_plumes import PlumeFit, fit_shared_plumes
+from pc2dae.response.stated import stated_kernel, stated_t90
 from pc2dae.suite import Channel, Suite
 
-_LN10 = float(np.log(10.0))
 _FAST_S = 3.0  # maximum t90 of a reference channel
-_COARSE_S = np.array([1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0])
-_GRID_S, _SLOW_GRID_S = np.arange(1.0, 24.0, 0.5), np.arange(12.0, 92.0, 2.0)
-_BACKGROUND_S, _SLOW_BACKGROUND_S = 181.0, 601.0  # window of the running median that is subtracted
-_SLOW_S = 20.0  # above this the short background window would remove part of the response
-_DELAYS_S = np.arange(-8.0, 8.1, 1.0)  # clocks that could not be aligned are off by a few seconds
-_FINE_S = np.arange(-1.5, 1.6, 0.5)
-_BLOCK_S = 90.0  # block length of the bootstrap
-_SEEN = 0.15  # minimum correlation with the reference
-_DRAWS = 200
+_SHARP_S = 1.5  # … whose t90 is not stated: its own edges are at most as fast as the sensor
+_SAME_CLOCK_S = 0.1  # difference of delay between channels of one instrument
+_UNALIGNED_S = 5.0  # uncertainty of a clock that could not be aligned
+_STRONG = 5.0  # σ that the plumes of a reference reach
+_LEAST_S = 0.5
 
 
 @dataclass(frozen=True)
@@ -43,86 +38,145 @@ class ResponseTime:
     uncertainty_s: float
     reference: str  # the faster channel, or "its own edges"
     delay_s: float = np.nan  # relative to the reference, clock error and tubing combined [s]
+    delay_uncertainty_s: float = np.nan
+    note: str = ""  # why the kernel does not fit
 
 
-def response_times(flight: xr.Dataset) -> dict[str, ResponseTime]:
-    """t90 of each channel with plumes, except differences of two channels.
+def response_times(flight: xr.Dataset, names: Collection[str] | None = None) -> dict[str, ResponseTime]:
+    """t90 of each channel with plumes, or of those among `names`, except differences of two channels.
 
     For ozone it is the t90 of the OX cell, estimated from its total response to O3 and NO2.
     """
-    suite = check_flight(flight)
-    values = np.array([_felt(flight, suite, name) for name in suite.names], dtype=np.float64)
-    valid = np.array([observed(flight, name) for name in suite.names]) & np.isfinite(values)
-    sigma = noise_level(values, valid).sigma
-    strength = {n: _strength(v, ok, s) for n, v, ok, s in zip(suite.names, values, valid, sigma, strict=True)}
-    found: dict[str, ResponseTime] = {}
-    delays: dict[str, float] = {}  # per instrument (one clock each), from its strongest channel
-    for row in sorted(range(len(suite.names)), key=lambda r: -strength[suite.names[r]]):
-        channel = suite.channels[row]
-        if channel.difference_of is not None or valid[row].sum() < 100 or not sigma[row] > 0:
+    record = _Record.of(flight)
+    found = {}
+    for name in sorted(record.series, key=lambda n: -record.strength[n]):
+        if names is not None and name not in names:
             continue
-        reference = _reference(suite, channel, strength)
-        if reference is not None:
-            other = suite.names.index(reference.name)
-            answer = against_faster(
-                values[row],
-                valid[row],
-                _filled(values[other], valid[other]),
-                fast_t90_s=float(reference.t90_s or 1.0),
-                delay_s=delays.get(suite.instrument_of(channel.name)),
-                rate_hz=suite.rate_hz,
-            )
-            answer = replace(answer, reference=reference.name)
-            if np.isfinite(answer.delay_s):
-                delays.setdefault(suite.instrument_of(channel.name), answer.delay_s)
+        reference = record.reference(name)
+        if reference is None:
+            values, valid, sigma = record.series[name]
+            answer = own_edges(values, valid, sigma=sigma, rate_hz=record.suite.rate_hz)
+        elif record.strength[name] > record.strength[reference] and name in record.fast:
+            answer = record.by_slower(name, reference)  # the noisier of two fast channels is no reference
         else:
-            answer = own_edges(values[row], valid[row], sigma=float(sigma[row]), rate_hz=suite.rate_hz)
+            answer = record.by_faster(name, reference)
         if np.isfinite(answer.t90_s):
-            found[channel.name] = answer
-    return {name: found[name] for name in suite.names if name in found}
+            found[name] = answer
+    return {name: found[name] for name in record.suite.names if name in found}
 
 
-def against_faster(
-    values: Array,
-    valid: Mask,
-    fast: Array,
-    *,
-    fast_t90_s: float,
-    delay_s: float | None = None,
-    rate_hz: float = 1.0,
-) -> ResponseTime:
-    """t90 of a channel from a faster channel in the same air; NaN if the two are not correlated.
+def stated_delay(flight: xr.Dataset, suite: Suite, name: str) -> tuple[float, float]:
+    """Delay of a channel on the flight's grid and its standard uncertainty [s], before anything was fitted.
 
-    Args:
-        values: The channel, in its own units.
-        valid: Mask of observed samples.
-        fast: A faster channel in the same air, without gaps, in its own units.
-        fast_t90_s: Response time of the faster channel [s].
-        delay_s: Delay behind the faster channel, if known [s].
-        rate_hz: Samples per second [Hz].
-
-    >>> air = np.random.default_rng(0).lognormal(size=40).repeat(30)
-    >>> fast, slow = (low_pass(air, t90_s=t90) for t90 in (1.0, 12.0))
-    >>> against_faster(slow, np.ones(1200, dtype=bool), fast, fast_t90_s=1.0).t90_s
-    12.0
+    A sample taken after the centre of its cell appears early.
     """
-    target = low_pass(_filled(values, valid), t90_s=fast_t90_s, rate_hz=rate_hz)
-    pair = _Pair(target, valid, fast, rate_hz)
-    delays = _DELAYS_S if delay_s is None else np.array([delay_s])
-    rough = pair.misfit(_COARSE_S, delays, _BACKGROUND_S).sum(axis=2)
-    t90, delay = np.unravel_index(np.argmin(rough), rough.shape)
-    is_slow = _COARSE_S[t90] > _SLOW_S
-    grid, background = (_SLOW_GRID_S, _SLOW_BACKGROUND_S) if is_slow else (_GRID_S, _BACKGROUND_S)
-    fine = delays[delay] + (_FINE_S if delay_s is None else np.zeros(1))
-    misfit = pair.misfit(grid, fine, background)
-    profile = misfit.sum(axis=2).min(axis=1)
-    if 1.0 - profile.min() / pair.without(background) < _SEEN**2:
-        return ResponseTime(np.nan, np.nan, "none")
-    draws = np.random.default_rng(0).integers(0, misfit.shape[2], (_DRAWS, misfit.shape[2]))
-    again = grid[np.argmin(misfit[:, :, draws].sum(axis=3).min(axis=1), axis=0)]
-    spread = float(np.hypot(np.std(again), 0.5 * (grid[1] - grid[0])))
-    best, late = np.unravel_index(np.argmin(misfit.sum(axis=2)), misfit.shape[:2])
-    return ResponseTime(float(grid[best]), spread, "faster channel", float(fine[late]))
+    instrument, channel = suite.instrument_of(name), suite[name]
+    clocks = _table(flight, "clock_offset_s")
+    is_aligned = not clocks or instrument in clocks
+    early = _table(flight, "sampling_offset_s").get(instrument, 0.0)
+    return channel.delay_s - early, channel.delay_uncertainty_s if is_aligned else _UNALIGNED_S
+
+
+def is_resampled(flight: xr.Dataset, suite: Suite, name: str) -> bool:
+    """Whether a channel's samples were averaged in the cells of the flight's grid."""
+    return suite.instrument_of(name) in _table(flight, "sampling_offset_s")
+
+
+def joined(first: tuple[float, float], second: tuple[float, float]) -> tuple[float, float]:
+    """Mean of two values weighted with their inverse variances, and its uncertainty.
+
+    >>> joined((4.0, 1.0), (6.0, 1.0))
+    (5.0, 0.7071067811865475)
+    """
+    (x, u), (y, v) = first, second
+    if u == 0 or v == 0:
+        return first if u == 0 else second
+    return (x * v**2 + y * u**2) / (u**2 + v**2), float(u * v / np.hypot(u, v))
+
+
+@dataclass
+class _Record:
+    """The channels of a flight, and the fits between them made so far."""
+
+    flight: xr.Dataset
+    suite: Suite
+    series: dict[str, tuple[Array, Mask, float]]  # values without gaps, mask, noise level
+    strength: dict[str, float]
+    fast: dict[str, tuple[float, float]]  # t90 of channels that may be references, and its uncertainty
+    fits: dict[tuple[str, str, float], PlumeFit]
+    delays: dict[tuple[str, str], tuple[float, float]]  # per instrument and reference, from its strongest channel
+
+    @classmethod
+    def of(cls, flight: xr.Dataset) -> _Record:
+        suite = check_flight(flight)
+        names = [c.name for c in suite.channels if c.difference_of is None]
+        values = np.array([_signal(flight, suite, name) for name in names], dtype=np.float64)
+        valid = np.array([observed(flight, name) for name in names]) & np.isfinite(values)
+        noise = noise_level(values, valid).sigma
+        series = {
+            n: (_filled(v, ok), ok, float(s))
+            for n, v, ok, s in zip(names, values, valid, noise, strict=True)
+            if ok.sum() >= 100 and s > 0
+        }
+        strength = {n: _strength(v[ok], s) for n, (v, ok, s) in series.items()}
+        fast = {n: _fast(suite[n], *series[n], suite.rate_hz) for n in series if strength[n] > _STRONG}
+        return cls(flight, suite, series, strength, {n: t90 for n, t90 in fast.items() if t90[0] <= _FAST_S}, {}, {})
+
+    def reference(self, name: str) -> str | None:
+        """Fast channel of another instrument with the strongest plumes; a duplicate of the channel is preferred."""
+        own, pairs = self.suite.instrument_of(name), self.suite.duplicates()
+        fast = [n for n in self.fast if self.suite.instrument_of(n) != own]
+        return max(fast, key=lambda n: (tuple(sorted((n, name))) in pairs, self.strength[n]), default=None)
+
+    def by_slower(self, name: str, other: str) -> ResponseTime:
+        """t90 of a fast channel from that of another, stated one: the fit of the latter gives their difference."""
+        (t90, uncertainty), assumed = self.fast[other], self.fast[name][0]
+        fit = self._fit(other, name, assumed)
+        behind = float(np.exp(fit.log_t90))
+        spread = float(np.hypot(uncertainty, behind * fit.covariance[0, 0] ** 0.5))
+        return ResponseTime(max(t90 - (behind - assumed), _LEAST_S), spread, other)
+
+    def by_faster(self, name: str, reference: str) -> ResponseTime:
+        """t90 and delay of a channel behind its reference, whose own t90 is the suite's joined with the flight's."""
+        fast, doubt = self.fast[reference]
+        other = self.reference(reference)
+        is_own = other is not None and self.suite.instrument_of(other) == self.suite.instrument_of(name)
+        if other is not None and not is_own and self.strength[reference] > self.strength[other]:
+            checked = self.by_slower(reference, other)
+            if np.isfinite(checked.t90_s):
+                fast, doubt = joined((fast, doubt), (checked.t90_s, checked.uncertainty_s))
+        fit = self._fit(name, reference, fast)
+        if not np.isfinite(fit.log_t90):
+            return ResponseTime(np.nan, np.nan, reference)
+        key = self.suite.instrument_of(name), reference
+        if key not in self.delays:
+            (own, sigma), (behind, of_reference) = (stated_delay(self.flight, self.suite, n) for n in (name, reference))
+            fit = fit.with_delay(own - behind, float(np.hypot(sigma, of_reference)))
+            self.delays[key] = fit.delay_s, float(np.hypot(fit.covariance[1, 1] ** 0.5, _SAME_CLOCK_S))
+        elif (fit := fit.with_delay(*self.delays[key])) is self.fits[name, reference, fast]:
+            return ResponseTime(np.nan, np.nan, reference)  # one clock: another delay is a coincidence
+        t90 = float(np.exp(fit.log_t90))
+        # An error of the reference's t90 counts in full in sharp plumes, by (fast/t90)² in smooth ones.
+        shared = min(fast / t90, 1.0) * doubt / max(fast, _LEAST_S)
+        relative = float(np.hypot(fit.covariance[0, 0] ** 0.5, shared))
+        late = float(np.hypot(fit.covariance[1, 1] ** 0.5, doubt / LN10 * abs(1 - min(fast / t90, 1.0))))
+        return ResponseTime(t90, t90 * relative, reference, fit.delay_s, late, fit.note)
+
+    def _fit(self, name: str, reference: str, fast_t90_s: float) -> PlumeFit:
+        if (name, reference, fast_t90_s) not in self.fits:
+            values, valid, sigma = self.series[name]
+            (own, _), (behind, _) = (stated_delay(self.flight, self.suite, n) for n in (name, reference))
+            self.fits[name, reference, fast_t90_s] = fit_shared_plumes(
+                values,
+                valid,
+                self.series[reference][0],
+                replace(stated_kernel(self.suite[reference]), t90_s=fast_t90_s),
+                sigma=sigma,
+                kernel=stated_kernel(self.suite[name]),
+                delay_s=own - behind,
+                rate_hz=self.suite.rate_hz,
+            )
+        return self.fits[name, reference, fast_t90_s]
 
 
 def own_edges(values: Array, valid: Mask, *, sigma: float, rate_hz: float = 1.0) -> ResponseTime:
@@ -147,60 +201,8 @@ def own_edges(values: Array, valid: Mask, *, sigma: float, rate_hz: float = 1.0)
     if len(sure) < 5:
         return ResponseTime(np.nan, np.nan, "its own edges")
     steepest = np.sort(rate[sure])[-max(len(sure) // 20, 3) :]
-    t90 = _LN10 / steepest
+    t90 = LN10 / steepest
     return ResponseTime(float(np.median(t90)), float(np.std(t90) + 0.3 * np.median(t90)), "its own edges")
-
-
-def low_pass(values: Array, *, t90_s: float, rate_hz: float = 1.0) -> Array:
-    """First-order response to `values`: y(t) = a·y(t−1) + (1 − a)·x(t), a = exp(−ln10 / (t90 · rate)).
-
-    Args:
-        values: Input of the sensor, in any units; starts in steady state at the first value.
-        t90_s: Time to 90 % of a step [s].
-        rate_hz: Samples per second [Hz].
-
-    >>> low_pass(np.array([0.0, 1.0, 1.0]), t90_s=1.0).round(2).tolist()
-    [0.0, 0.9, 0.99]
-    """
-    left = np.exp(-_LN10 / (t90_s * rate_hz))
-    filtered: Array = lfilter([1 - left], [1, -left], values, zi=np.array([left * values[0]]))[0]
-    return filtered
-
-
-@dataclass(frozen=True)
-class _Pair:
-    """A channel, already filtered with the response of its reference, and the reference."""
-
-    target: Array
-    valid: Mask
-    fast: Array
-    rate_hz: float
-
-    def misfit(self, t90s_s: Array, delays_s: Array, background_s: float) -> Array:
-        """Residual sum of squares (t90, delay, block) at the best-fit ratio of the flight."""
-        y = self._above(self.target, background_s)
-        index = np.arange(len(y), dtype=np.float64)
-        blocks = (index // (_BLOCK_S * self.rate_hz)).astype(np.intp)
-        weight = self.valid.astype(np.float64)
-        out = np.empty((len(t90s_s), len(delays_s), blocks[-1] + 1))
-        for i, t90 in enumerate(t90s_s):
-            model = self._above(low_pass(self.fast, t90_s=float(t90), rate_hz=self.rate_hz), background_s)
-            for j, delay in enumerate(delays_s * self.rate_hz):
-                x = np.interp(index - delay, index, model)
-                power = float((weight * x * x).sum())
-                ratio = float((weight * x * y).sum()) / power if power > 0 else 0.0
-                out[i, j] = np.bincount(blocks, weight * (y - ratio * x) ** 2)
-        return out
-
-    def without(self, background_s: float) -> float:
-        """Sum of squares without a model."""
-        return float((self._above(self.target, background_s)[self.valid] ** 2).sum())
-
-    def _above(self, values: Array, background_s: float) -> Array:
-        series = pd.Series(values)
-        window = max(round(background_s * self.rate_hz), 3)
-        above: Array = (series - series.rolling(window, center=True, min_periods=1).median()).to_numpy()
-        return above
 
 
 def _filled(values: Array, valid: Mask) -> Array:
@@ -209,44 +211,41 @@ def _filled(values: Array, valid: Mask) -> Array:
     return straight
 
 
-def _felt(flight: xr.Dataset, suite: Suite, name: str) -> Array:
-    """Total response of the sensor behind a channel: for an OX cell, including NO2."""
-    values: Array = flight[name].values.astype(np.float64)
+def cross_terms(flight: xr.Dataset, suite: Suite, name: str) -> tuple[tuple[str, float], ...]:
+    """Channels that were subtracted from a sensor's signal to form this one, and their gains: NO2 for an OX cell."""
     source = suite.sources.get(name)
     if source is None or (source.instrument, source.column) != ("afe", "o3"):
-        return values
+        return ()
     partner = next((n for n in suite.names if suite.sources.get(n) == replace(source, column="no2")), None)
-    if partner is None:
-        return values
     sensors = json.loads(flight.attrs.get("calibration", "{}")).get(source.key, {}).get("sensors", [])
     sheet = next((s for s in sensors if str(s.get("sensor_type", "")).startswith("OX")), None)
-    if sheet is None:
-        return values
-    ratio = sensitivity(sheet, "we_cross_sensitivity_no2") / sensitivity(sheet, "we_sensitivity")
-    felt: Array = values + ratio * flight[partner].values
-    return felt
+    if partner is None or sheet is None:
+        return ()
+    return ((partner, sensitivity(sheet, "we_cross_sensitivity_no2") / sensitivity(sheet, "we_sensitivity")),)
 
 
-def _strength(values: Array, valid: Mask, sigma: float) -> float:
+def _signal(flight: xr.Dataset, suite: Suite, name: str) -> Array:
+    """What the sensor behind a channel responds to, without the subtraction of others."""
+    signal: Array = flight[name].values.astype(np.float64)
+    for partner, gain in cross_terms(flight, suite, name):
+        signal = signal + gain * flight[partner].values
+    return signal
+
+
+def _fast(channel: Channel, values: Array, valid: Mask, sigma: float, rate_hz: float) -> tuple[float, float]:
+    """t90 of a possible reference and its uncertainty [s]: stated, or anything up to that of its sharp edges."""
+    if channel.t90_s is not None:
+        return stated_t90(channel)
+    edges = own_edges(values, valid, sigma=sigma, rate_hz=rate_hz).t90_s
+    return (edges / 2, edges / 2) if edges <= _SHARP_S else (np.nan, np.nan)
+
+
+def _strength(values: Array, sigma: float) -> float:
     """99th percentile minus median of the 5-sample medians, in σ."""
-    x = values[valid]
-    if len(x) < 100 or not sigma > 0:
-        return 0.0
-    medians = np.median(np.lib.stride_tricks.sliding_window_view(x, 5), axis=1)
+    medians = np.median(np.lib.stride_tricks.sliding_window_view(values, 5), axis=1)
     return float((np.quantile(medians, 0.99) - np.median(medians)) / sigma)
 
 
-def _reference(suite: Suite, channel: Channel, strength: dict[str, float]) -> Channel | None:
-    """Fast channel of another instrument with the strongest plumes; a duplicate of the channel is preferred."""
-    own = suite.instrument_of(channel.name)
-    fast = [
-        c
-        for c in suite.channels
-        if c.t90_s is not None
-        and c.t90_s <= _FAST_S
-        and c.difference_of is None
-        and strength[c.name] > 5.0
-        and suite.instrument_of(c.name) != own
-    ]
-    pairs = suite.duplicates()
-    return max(fast, key=lambda c: (tuple(sorted((c.name, channel.name))) in pairs, strength[c.name]), default=None)
+def _table(flight: xr.Dataset, attribute: str) -> dict[str, float]:
+    text = flight.attrs.get(attribute)
+    return json.loads(text) if isinstance(text, str) else {}

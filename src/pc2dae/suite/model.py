@@ -14,6 +14,7 @@ from pc2dae.suite.units import canonical_units
 
 ENVIRONMENT = ("air_temperature", "relative_humidity", "air_pressure")  # degC, %, hPa
 Compensation = Literal["aan-803", "equation-1"]
+KernelKind = Literal["first_order", "gaussian", "two_step"]
 MOTION = ("latitude", "longitude", "altitude", "ground_speed")  # degrees_north, degrees_east, m, m s-1
 
 # What other stages call their variables, and what these hold: a channel of that name would replace them.
@@ -47,7 +48,13 @@ class Channel(_Part):
     valid_min: float | None = None
     valid_max: float | None = None
     detection_limit: float | None = Field(default=None, ge=0)
-    t90_s: float | None = Field(default=None, ge=0)
+    t90_s: float | None = Field(default=None, ge=0, le=36000)  # 0: no lag
+    t90_uncertainty_s: float | None = Field(default=None, ge=0)  # default: 15 % of t90_s
+    kernel: KernelKind = "first_order"  # shape of the response
+    slow_t90_s: float | None = Field(default=None, gt=0, le=36000)  # of two_step: its slow part …
+    slow_share: float | None = Field(default=None, gt=0, le=0.5)  # … and the share of a step that it makes up
+    delay_s: float = Field(default=0.0, ge=0, le=600)  # transport through the inlet
+    delay_uncertainty_s: float = Field(default=0.5, ge=0)
     native_rate_hz: float | None = Field(default=None, gt=0)  # below the suite's rate: repeats are stale
     duplicate_of: Name | None = None  # the same air through another sensor
     difference_of: tuple[Name, Name] | None = None  # derived, not measured: first minus second
@@ -72,6 +79,24 @@ class Channel(_Part):
             raise SuiteError(
                 f"channel '{self.name}': valid_min {self.valid_min:g} is not below valid_max {self.valid_max:g}"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _response_is_complete(self) -> Channel:
+        slow = {"slow_t90_s": self.slow_t90_s, "slow_share": self.slow_share}
+        needed = {"t90_s": self.t90_s, **slow}
+        if self.kernel == "two_step" and None in needed.values():
+            missing = " and ".join(key for key, value in needed.items() if value is None)
+            raise SuiteError(f"channel '{self.name}': kernel two_step needs {missing}")
+        if self.kernel != "two_step" and (stated := [key for key, value in slow.items() if value is not None]):
+            raise SuiteError(
+                f"channel '{self.name}': {stated[0]} has no effect on kernel {self.kernel}",
+                hint='write kernel = "two_step"',
+            )
+        if self.t90_s is None and self.t90_uncertainty_s is not None:
+            raise SuiteError(f"channel '{self.name}': t90_uncertainty_s without t90_s", hint="add t90_s")
+        if self.t90_s is not None and self.slow_t90_s is not None and self.slow_t90_s <= self.t90_s:
+            raise SuiteError(f"channel '{self.name}': slow_t90_s {self.slow_t90_s:g} is not above t90_s {self.t90_s:g}")
         return self
 
 

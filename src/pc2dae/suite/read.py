@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterable
 from importlib.resources import files
@@ -70,6 +71,9 @@ def _validated(build: Any, where: str) -> Suite:
         if problem["type"] == "literal_error" and problem["loc"][-1] == "[key]":  # keys of [environment] and [motion]
             hint = nearest(str(problem["input"]), _literals(str(problem["loc"][0])))
             raise SuiteError(f"{where}: unknown key '{problem['loc'][0]}.{problem['input']}'", hint=hint) from None
+        if problem["type"] == "literal_error":
+            hint = nearest(str(problem["input"]), re.findall(r"'([^']+)'", problem["ctx"]["expected"]))
+            raise SuiteError(f"{where}: key '{key}': unknown value {problem['input']!r}", hint=hint) from None
         if problem["type"] == "missing":
             raise SuiteError(f"{where}: key '{key}' is missing", hint="see docs/suite.md for an example") from None
         shown = f", not {problem['input']!r}" if isinstance(problem["input"], str | int | float) else ""

@@ -1,0 +1,60 @@
+"""The responses that a suite states: all that a live stream can use (numpy only)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from pc2dae.response.kernels import Kernel, Response
+from pc2dae.suite import Channel, Suite
+
+_USUAL = 0.15  # relative uncertainty of a t90 stated without one
+WORST = 0.3  # relative standard uncertainty of t90 up to which a channel is corrected
+
+
+def stated_kernel(channel: Channel) -> Kernel:
+    """The kernel of a channel's suite entry; t90 is 0 where it states none."""
+    return Kernel(channel.t90_s or 0.0, channel.kernel, channel.slow_t90_s or 0.0, channel.slow_share or 0.0)
+
+
+def stated_t90(channel: Channel) -> tuple[float, float]:
+    """t90 of a channel's suite entry and its standard uncertainty [s]; NaN where it states none."""
+    if channel.t90_s is None:
+        return np.nan, np.nan
+    doubt = channel.t90_uncertainty_s
+    return channel.t90_s, _USUAL * channel.t90_s if doubt is None else doubt
+
+
+def stated_responses(suite: Suite) -> tuple[dict[str, Response], dict[str, str]]:
+    """The response of each channel whose t90 the suite states to better than 30 %, and why the others' is not used."""
+    responses: dict[str, Response] = {}
+    reasons: dict[str, str] = {}
+    for channel in suite.channels:
+        if channel.difference_of is not None:
+            continue
+        t90, doubt = stated_t90(channel)
+        if np.isnan(t90):
+            reasons[channel.name] = "t90 unknown: not in the suite"
+        elif doubt > WORST * t90:
+            reasons[channel.name] = f"t90 {t90:g} ± {doubt:g} s is known only to {100 * doubt / t90:.0f} %"
+        else:
+            responses[channel.name] = Response(
+                stated_kernel(channel), doubt, channel.delay_s, channel.delay_uncertainty_s
+            )
+    return with_differences(suite, responses, reasons)
+
+
+def with_differences(
+    suite: Suite, responses: dict[str, Response], reasons: dict[str, str]
+) -> tuple[dict[str, Response], dict[str, str]]:
+    """Responses and reasons with those of differences of two channels, known if both parts are."""
+    responses, reasons = dict(responses), dict(reasons)
+    for channel in suite.channels:
+        if channel.difference_of is not None:
+            first, second = channel.difference_of
+            if first in responses and second in responses:
+                responses[channel.name] = replace(responses[first], cross=((second, 1.0),))
+            else:
+                reasons[channel.name] = f"a difference of {first} and {second}, of which at least one is not corrected"
+    return responses, reasons
