@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 from rich.console import Console
 from typer.testing import CliRunner
 
@@ -47,6 +48,22 @@ def test_evaluate_shows_the_yardsticks_and_gives_json(clean: Path) -> None:
     rows = json.loads(CliRunner().invoke(app, ["evaluate", str(clean), "--json"]).stdout)
     assert {"method", "channel", "family", "metric", "value"} == set(rows[0])
     assert {row["method"] for row in rows} == {"ma5", "raw", "clip", "constant"}
+
+
+def test_evaluate_prints_the_error_budget(clean: Path, tmp_path: Path) -> None:
+    flight = read_flight(clean)
+    parts = {"response": 0.0, "instant": 30.0, "ambient": 50.0}
+    truth = xr.Dataset(
+        {f"{n}_{kind}": ("time", flight[n].values + by) for n in SUITE.names for kind, by in parts.items()},
+        {"time": flight["time"]},
+    )
+    truth.to_netcdf(tmp_path / "truth.nc")
+    command = ["evaluate", str(clean), "--truth", str(tmp_path / "truth.nc")]
+    shown = CliRunner().invoke(app, command).output
+    assert re.search(r"co_a, ppb\s+[\d.]+\s+30\.0\s+20\.0\s+30\.0", shown)  # noise, lag, calibration, left
+    rows = json.loads(CliRunner().invoke(app, [*command, "--json"]).stdout)
+    assert {row["method"] for row in rows if row["metric"] == "budget_lag"} == {"raw"}
+    assert {row["method"] for row in rows if row["metric"] == "budget_left"} >= {"ma5", "raw"}
 
 
 def test_units_in_brackets_are_shown_not_taken_for_markup() -> None:

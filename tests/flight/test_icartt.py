@@ -101,6 +101,17 @@ def test_written_file_reads_back_here_and_in_the_public_reader(tmp_path: Path) -
     np.testing.assert_allclose(public.data["Time_Start"][:2], [50400, 50401])
 
 
+def test_the_comments_say_what_is_estimated(tmp_path: Path) -> None:
+    suite = load_suite("black-kite").only(["co2"])
+    time = np.datetime64("2025-10-05T14:00:00", "ns") + np.arange(3) * np.timedelta64(1, "s")
+    flight = new_flight(time, {name: np.full(3, 400.0) for name in suite.names}, suite, level="denoised")
+    flight["co2_li830"].attrs["target"], flight["co2_scd30"].attrs["target"] = "ambient", "response"
+    write_flight(flight, tmp_path / "a.ict")
+    (line,) = [x for x in (tmp_path / "a.ict").read_text().splitlines() if x.startswith("OTHER_COMMENTS")]
+    said = "co2_li830 estimate the air (lag of the sensor corrected); co2_scd30 estimate the noise-free reading"
+    assert line == f"OTHER_COMMENTS: {said}"
+
+
 def test_a_cut_file_is_refused(tmp_path: Path) -> None:
     path = _small(tmp_path)
     path.write_text(path.read_text()[:200])

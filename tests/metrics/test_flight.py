@@ -56,6 +56,26 @@ def test_the_flights_own_answer_stands_beside_the_yardsticks() -> None:
     assert value(table, "oracle", "ambient_error") == pytest.approx(0.2, rel=0.1)
 
 
+def test_a_lag_corrected_channel_is_scored_against_the_instant_reading() -> None:
+    clean, truth = denoised()
+    for name in SUITE.names:
+        truth[f"{name}_instant"] = truth[f"{name}_response"] + 3.0
+    clean["co_a"].attrs["target"] = "ambient"
+    table = pc2dae.evaluate(clean, truth=truth)
+    bias = table[(table.method == "oracle") & (table.metric == "background_bias")].set_index("channel").value
+    assert bias["co_a"] == pytest.approx(-0.4, rel=0.1)  # 1 − 3 units, of 5 units noise
+    assert bias["co_b"] == pytest.approx(0.2, rel=0.1)
+    raw = table[(table.method == "raw") & (table.metric == "background_bias")].set_index("channel").value
+    assert raw["co_a"] == pytest.approx(-0.6, abs=0.1)
+
+
+def test_a_truth_without_instant_readings_says_to_simulate_again() -> None:
+    clean, truth = denoised()
+    clean["co_b"].attrs["target"] = "ambient"
+    with pytest.raises(FlightError, match=r"the truth has no 'co_b_instant'.*run `pc2dae simulate` again"):
+        score_flight(clean, truth=truth)
+
+
 def test_without_truth_only_blind_metrics_and_stale_samples_do_not_count() -> None:
     clean, _ = denoised()
     before = score_flight(clean)

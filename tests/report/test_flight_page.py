@@ -105,6 +105,22 @@ def test_the_truth_is_drawn_and_scored(clean: xr.Dataset, tmp_path: Path) -> Non
     text = visible((tmp_path / "page.html").read_text("utf-8"))
     assert data_of(tmp_path / "page.html")["series"]["channels"]["co"]["truth"] is not None
     assert re.search(r"MAE reduction \[%\]\s+100\.00", text)
+    assert "Error budget" not in text  # this truth knows neither the air nor the reading without lag
+
+
+def test_the_error_budget_is_drawn(clean: xr.Dataset, tmp_path: Path) -> None:
+    truth = xr.Dataset(
+        {
+            f"{n}_{k}": ("time", clean[n].values)
+            for n in ("co", "no2", "co2")
+            for k in ("response", "instant", "ambient")
+        },
+        {"time": clean["time"]},
+    )
+    pc2dae.report(clean, tmp_path / "page.html", truth=truth)
+    html = (tmp_path / "page.html").read_text("utf-8")
+    assert html.count("left of noise and lag</text>") == 2  # the whole flight and plumes
+    assert re.search(r"co\s+0\.\d\d\s+0\.00\s+0\.00\s+0\.00", visible(html))  # noise and nothing else
 
 
 def test_the_room_is_callable_however_it_was_come_by() -> None:

@@ -7,8 +7,10 @@ import pytest
 import xarray as xr
 
 from pc2dae.flags import MISSING
+from pc2dae.response.kernels import Kernel, respond
 from pc2dae.simulate import SimulatedFlight, aethalometer, electrochemical, fly_plan, instruments
 from pc2dae.simulate.clocks import Sampling, sampling
+from pc2dae.simulate.payload import T90 as GASES
 from pc2dae.simulate.processes import lagged
 from pc2dae.simulate.truth import write_truth
 from pc2dae.suite import load_suite
@@ -16,7 +18,7 @@ from pc2dae.suite import load_suite
 
 def test_truth_knows_every_channel(flown: SimulatedFlight) -> None:
     for channel in load_suite("black-kite").channels:
-        for kind in ("ambient", "background", "response", "fault"):
+        for kind in ("ambient", "background", "response", "instant", "fault"):
             values = flown.truth[f"{channel.name}_{kind}"].values
             assert np.isfinite(values).all()
         assert flown.truth[f"{channel.name}_ambient"].attrs["units"] == channel.units
@@ -58,6 +60,28 @@ def test_a_dropout_in_a_plume_does_not_change_what_the_sensors_read(
     assert np.corrcoef(a, b)[0, 1] > 0.9
     t90_s = json.loads(truth.attrs["t90_s"])["co_b"]
     assert np.corrcoef(b, lagged(air, t90_s=t90_s, dt_s=1.0)[lost])[0, 1] > 0.9
+
+
+@pytest.mark.parametrize("name", [n for n in load_suite("black-kite").names if not n.startswith("o3")])
+def test_the_instant_reading_through_the_sensors_kernel_is_its_response(perfect: SimulatedFlight, name: str) -> None:
+    truth, t90_s = perfect.truth, json.loads(perfect.truth.attrs["t90_s"])
+    instant, response = (truth[f"{name}_{kind}"].values[1:] for kind in ("instant", "response"))
+    good = truth[f"{name}_fault"].values[1:] == 0
+    late = respond(truth[f"{name}_instant"].values, Kernel(t90_s[name.replace("brc", "bc_ir")]))
+    # A reading is taken within its second, the kernel answers for the end of it.
+    phases = (np.abs(s * late[:-1] + (1 - s) * late[1:] - response) for s in np.linspace(0, 1, 21))
+    assert min(error[good].mean() for error in phases) < 0.2 * np.abs(instant - response)[good].mean()
+
+
+def test_with_perfect_sheets_the_instant_reading_of_a_cell_is_the_air(perfect: SimulatedFlight) -> None:
+    for name in GASES:  # O3 included: the NO2 signal of the OX cell is removed without the dipoles of unequal lags
+        assert perfect.truth[f"{name}_instant"].values == pytest.approx(perfect.truth[f"{name}_ambient"].values)
+
+
+@pytest.mark.parametrize("name", ["no_b", "no2_b", "o3_a", "co2_scd30", "pm25_1", "bc_ir_2"])
+def test_the_instant_reading_keeps_calibration_errors(flown: SimulatedFlight, name: str) -> None:
+    air, instant, response = (flown.truth[f"{name}_{kind}"].values for kind in ("ambient", "instant", "response"))
+    assert abs(np.mean(instant - response)) < 0.2 * abs(np.mean(instant - air))
 
 
 def test_truth_file_gives_back_the_same(flown: SimulatedFlight, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from pc2dae.atomic import replacing
 from pc2dae.errors import ModelError, explain
 from pc2dae.flight.store import read_flight, write_flight
 from pc2dae.metrics import score
-from pc2dae.metrics.flight import denoised_suite, estimate_of, raw_arrays, truth_array
+from pc2dae.metrics.flight import denoised_suite, estimate_of, raw_arrays, target_truth
 from pc2dae.suite import Suite, parse_suite
 
 if TYPE_CHECKING:
@@ -125,8 +125,8 @@ def try_one(trial: Trial, terms: Terms) -> pd.DataFrame:
 
 def _scores(clean: xr.Dataset, truth: Path | None) -> pd.DataFrame:
     suite = denoised_suite(clean)
-    response = None if truth is None else truth_array(xr.load_dataset(truth), clean, suite, "response")
-    return score(estimate_of(clean, suite), *raw_arrays(clean, suite), suite, truth=response)
+    exact = None if truth is None else target_truth(xr.load_dataset(truth), clean, suite)
+    return score(estimate_of(clean, suite), *raw_arrays(clean, suite), suite, truth=exact)
 
 
 def summarise(scores: pd.DataFrame) -> pd.DataFrame:

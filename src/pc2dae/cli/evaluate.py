@@ -11,7 +11,9 @@ from pc2dae.cli.app import again, app
 
 if TYPE_CHECKING:
     import pandas as pd
+    import xarray as xr
     from rich.console import Console
+    from rich.table import Table
 
 
 @app.command()
@@ -24,12 +26,16 @@ def evaluate(
 ) -> None:
     """Score a clean flight per family and overall, beside raw, clipped and constant estimates.
 
+    With a truth it also prints the error budget: noise, lag and calibration of the raw data, and what is left of noise
+    and lag.
+
     Example: pc2dae evaluate clean.nc --truth campaign/flight_001.truth.nc
     """
     from rich.console import Console
 
     from pc2dae.flight.netcdf import read_netcdf
     from pc2dae.flight.store import read_flight
+    from pc2dae.metrics.budget import BUDGET
     from pc2dae.metrics.flight import denoised_suite
     from pc2dae.pipeline import evaluate as scores_of
     from pc2dae.qc import without_observation
@@ -43,8 +49,10 @@ def evaluate(
         typer.echo(scores.to_json(orient="records", double_precision=6))
         return
     console = Console()
-    _families(console, scores)
-    _methods(console, scores)
+    rest = scores[~scores.metric.isin(BUDGET)]
+    _families(console, rest)
+    _methods(console, rest)
+    _budget(console, scores, flight)
     for name, why in without_observation(flight, denoised_suite(flight).names).items():
         typer.echo(f"no score for {name}: no usable sample ({why})")
     if truth is None:
@@ -67,20 +75,52 @@ def _methods(console: Console, scores: pd.DataFrame) -> None:
     _show(console, table, list(scores.method.unique()), title="mean of families, beside the reference estimates")
 
 
+def _budget(console: Console, scores: pd.DataFrame, flight: xr.Dataset) -> None:
+    """Error budget by family [σ of the raw noise] and by channel in its units; nothing without a truth."""
+    from pc2dae.metrics.budget import budget_table
+    from pc2dae.metrics.flight import denoised_suite, raw_arrays
+    from pc2dae.noise import noise_level
+    from pc2dae.view.formatting import number
+
+    table = budget_table(scores)
+    if table.empty:
+        return
+    means = table[table.index.get_level_values("channel") == "all"].droplevel("channel")
+    _show(
+        console,
+        means.T,
+        [str(family) for family in means.index],
+        title="error budget: mean absolute size of the parts of the raw error",
+    )
+    suite = denoised_suite(flight)
+    parts = ["noise", "lag", "calib.", "left", "plumes:\nnoise", "lag", "calib.", "left"]
+    shown = _table(parts, title="error budget by channel, mean absolute size in its units")
+    for channel, sigma in zip(suite.channels, noise_level(*raw_arrays(flight, suite)).sigma, strict=True):
+        sizes = sigma * table.loc[(suite.family_of(channel.name), channel.name)]
+        shown.add_row(f"{channel.name}, {channel.units}", *map(number, sizes))
+    console.print(shown)
+
+
 def _show(console: Console, table: pd.DataFrame, columns: list[str], *, title: str) -> None:
-    from rich.box import SIMPLE_HEAD
     from rich.markup import escape
-    from rich.table import Table
 
     from pc2dae.metrics.metric_info import METRICS
 
-    shown = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
-    shown.add_column("")
-    for name in columns:
-        shown.add_column(name, justify="right")
+    shown = _table(columns, title=title)
     for metric, known in METRICS.items():
         if metric in table.index:
             row = table.loc[metric]
             cells = ("" if row.get(c) is None or row[c] != row[c] else f"{row[c]:.2f}" for c in columns)
             shown.add_row(escape(known.full), *cells)  # as markup, [s] would strike out what follows
     console.print(shown)
+
+
+def _table(columns: list[str], *, title: str) -> Table:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("")
+    for name in columns:
+        table.add_column(name, justify="right", vertical="bottom")
+    return table

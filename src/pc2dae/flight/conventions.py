@@ -19,6 +19,14 @@ _POSITION = ("latitude", "longitude", "altitude")
 _EPOCH = np.datetime64("1970-01-01T00:00:00", "ns")
 _UNITS_OF_TIME = {"seconds": 1_000_000_000, "milliseconds": 1_000_000, "microseconds": 1_000, "nanoseconds": 1}
 
+_CONTENT = {  # of the variables beside a denoised channel
+    "_raw": "physicalMeasurement",
+    "_unbounded": "modelResult",
+    "_response": "modelResult",
+    "_uncertainty": "qualityInformation",
+    "_random_uncertainty": "qualityInformation",
+    "_systematic_uncertainty": "qualityInformation",
+}
 _ALWAYS = {
     "Conventions": "CF-1.11, ACDD-1.3",
     "standard_name_vocabulary": "CF Standard Name Table v93",
@@ -143,16 +151,12 @@ def _variable_attributes(flight: xr.Dataset) -> dict[str, dict[str, Any]]:
             attrs["units_metadata"] = "leap_seconds: none"
     for channel in suite.channels:
         name, standard = channel.name, channel.standard_name
-        for suffix, content in (
-            ("_raw", "physicalMeasurement"),
-            ("_unbounded", "modelResult"),
-            ("_uncertainty", "qualityInformation"),
-        ):
+        for suffix, content in _CONTENT.items():
             if f"{name}{suffix}" in flight:
                 attrs = wanted[f"{name}{suffix}"]
                 attrs |= {"units": channel.units, "coverage_content_type": content}
                 if standard is not None:
-                    attrs["standard_name"] = f"{standard} standard_error" if suffix == "_uncertainty" else standard
+                    attrs["standard_name"] = f"{standard} standard_error" if "uncertainty" in suffix else standard
     return wanted
 
 
@@ -162,14 +166,9 @@ def _wavelengths(flight: xr.Dataset) -> dict[str, tuple[str, float]]:
     for channel in suite_of(flight).channels:
         if channel.wavelength_nm is not None:
             coordinate = (f"wavelength_{channel.wavelength_nm:g}".replace(".", "p"), channel.wavelength_nm)
-            for name in (
-                channel.name,
-                f"{channel.name}_raw",
-                f"{channel.name}_unbounded",
-                f"{channel.name}_uncertainty",
-            ):
-                if name in flight:
-                    found[name] = coordinate
+            for ending in ("", *_CONTENT):
+                if f"{channel.name}{ending}" in flight:
+                    found[f"{channel.name}{ending}"] = coordinate
     return found
 
 

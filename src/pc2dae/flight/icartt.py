@@ -255,9 +255,16 @@ def _keywords(flight: xr.Dataset, missing: float) -> list[str]:
         "DM_CONTACT_INFO": "N/A",
         "PROJECT_INFO": flight.attrs.get("project", "not stated"),
         "STIPULATIONS_ON_USE": flight.attrs.get("license", "not stated"),
-        "OTHER_COMMENTS": "N/A",
+        "OTHER_COMMENTS": _estimated(flight) or "N/A",
     }
     return [f"{key}: {_plain(value)}" for key, value in said.items()]
+
+
+def _estimated(flight: xr.Dataset) -> str:
+    """What the variables of a denoised flight estimate: the air, or the reading."""
+    words = {"ambient": "the air (lag of the sensor corrected)", "response": "the noise-free reading"}
+    names = {target: [str(n) for n in flight if flight[n].attrs.get("target") == target] for target in words}
+    return "; ".join(f"{' '.join(names[target])} estimate {words[target]}" for target in words if names[target])
 
 
 def _plain(text: object) -> str:

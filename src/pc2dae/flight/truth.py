@@ -10,6 +10,12 @@ import xarray as xr
 from pc2dae.flight.schema import suite_of
 
 
+def truth_name(flight: xr.Dataset, name: str) -> str:
+    """The variable of a truth file that channel `name` of a flight estimates: the reading without noise (and lag)."""
+    is_ambient = name in flight and flight[name].attrs.get("target") == "ambient"
+    return f"{name}_instant" if is_ambient else f"{name}_response"
+
+
 def truth_at(truth: xr.Dataset, flight: xr.Dataset) -> xr.Dataset:
     """The rows of `truth` nearest to the flight's times; NaN if none is within half a sample."""
     half: Any = np.timedelta64(int(5e8 / suite_of(flight).rate_hz), "ns")

@@ -11,7 +11,9 @@ from pc2dae.denoiser import Estimate
 from pc2dae.errors import FlightError
 from pc2dae.flags import NOT_MEASURED
 from pc2dae.flight.schema import check_flight
-from pc2dae.flight.truth import truth_at
+from pc2dae.flight.truth import truth_at, truth_name
+from pc2dae.metrics.budget import budget_rows
+from pc2dae.metrics.reference import mean_where
 from pc2dae.metrics.score import score, with_means
 from pc2dae.noise import noise_level
 from pc2dae.suite import Suite
@@ -24,20 +26,22 @@ if TYPE_CHECKING:
 def score_flight(clean: xr.Dataset, *, truth: xr.Dataset | None = None) -> pd.DataFrame:
     """Metrics of a denoised flight and of reference estimates: columns method, channel, family, metric, value.
 
-    Methods are the flight's model, then raw, clip, constant and, if known, truth.
+    Methods are the flight's model, then raw, clip, constant and, if known, truth: a channel whose target is "ambient"
+    is scored against `<name>_instant`, others against `<name>_response`, at or above their bounds.
     """
     import pandas as pd
 
     check_flight(clean, level="denoised")
     suite = denoised_suite(clean)
     values, valid = raw_arrays(clean, suite)
-    response = None if truth is None else truth_array(truth, clean, suite, "response")
+    exact = None if truth is None else target_truth(truth, clean, suite)
+    answers = _answers(clean, suite, values, valid, exact)
+    beside = {} if truth is None else _truth_rows(answers, values, valid, truth, clean, suite)
     tables = []
-    for method, estimate in _answers(clean, suite, values, valid, response).items():
-        table = score(estimate, values, valid, suite, truth=response)
-        if truth is not None:
-            rows = _ambient_rows(estimate, values, valid, truth, clean, suite)
-            table = pd.concat([table, with_means(rows)], ignore_index=True)
+    for method, estimate in answers.items():
+        table = score(estimate, values, valid, suite, truth=exact)
+        if method in beside:
+            table = pd.concat([table, with_means(beside[method])], ignore_index=True)
         table.insert(0, "method", method)
         tables.append(table)
     return pd.concat(tables, ignore_index=True)
@@ -59,9 +63,20 @@ def raw_arrays(clean: xr.Dataset, suite: Suite) -> tuple[Array, Mask]:
     return values, np.isfinite(values) & (flags == 0)
 
 
-def truth_array(truth: xr.Dataset, clean: xr.Dataset, suite: Suite, kind: str) -> Array:
-    """`<name>_<kind>` of a truth file at the flight's times (channel, time); NaN if not available."""
-    names = [f"{n}_{kind}" for n in suite.names]
+def target_truth(truth: xr.Dataset, clean: xr.Dataset, suite: Suite) -> Array:
+    """What each channel of a denoised flight estimates, from a truth file, at the flight's times (channel, time)."""
+    names = [truth_name(clean, n) for n in suite.names]
+    for n, name in zip(suite.names, names, strict=True):
+        if name not in truth and f"{n}_response" in truth:
+            raise FlightError(
+                f"the truth has no '{name}' to score the lag-corrected '{n}' against",
+                hint="it is from an older version: run `pc2dae simulate` again",
+            )
+    return truth_array(truth, clean, names)
+
+
+def truth_array(truth: xr.Dataset, clean: xr.Dataset, names: list[str]) -> Array:
+    """Variables of a truth file at the flight's times (variable, time); NaN for those it has not."""
     available = [n for n in names if n in truth]
     if not available:
         raise FlightError(f"the truth has no '{names[0]}'", hint="pass the .truth.nc that `pc2dae simulate` wrote")
@@ -83,9 +98,7 @@ def estimate_of(clean: xr.Dataset, suite: Suite) -> Estimate:
     return Estimate(value, unbounded, sigma)
 
 
-def _answers(
-    clean: xr.Dataset, suite: Suite, values: Array, valid: Mask, response: Array | None
-) -> dict[str, Estimate]:
+def _answers(clean: xr.Dataset, suite: Suite, values: Array, valid: Mask, exact: Array | None) -> dict[str, Estimate]:
     """Estimate of the flight's model, and the reference estimates."""
     steps = np.arange(values.shape[-1])
     raw = np.full(values.shape, np.nan)
@@ -103,22 +116,32 @@ def _answers(
         "clip": Estimate(np.maximum(raw, bound), raw),
         "constant": Estimate(flat, flat),
     }
-    if response is not None:
-        answers["truth"] = Estimate(np.maximum(response, bound), np.maximum(response, bound))
+    if exact is not None:
+        answers["truth"] = Estimate(np.maximum(exact, bound), np.maximum(exact, bound))
     return answers
 
 
-def _ambient_rows(
-    estimate: Estimate, values: Array, valid: Mask, truth: xr.Dataset, clean: xr.Dataset, suite: Suite
-) -> list[tuple[str, str, str, float]]:
-    """`ambient_error`: mean |estimate − ambient| [σ], dominated by calibration and sensor lag, not by noise."""
-    if not any(f"{n}_ambient" in truth for n in suite.names):
-        return []
-    ambient = truth_array(truth, clean, suite, "ambient")
+def _truth_rows(
+    answers: dict[str, Estimate], values: Array, valid: Mask, truth: xr.Dataset, clean: xr.Dataset, suite: Suite
+) -> dict[str, list[tuple[str, str, str, float]]]:
+    """`ambient_error` of each method, mean |estimate − ambient| [σ], and the error budget, as far as known."""
+    kinds = {
+        kind: truth_array(truth, clean, [f"{n}_{kind}" for n in suite.names])
+        for kind in ("response", "instant", "ambient")
+        if any(f"{n}_{kind}" in truth for n in suite.names)
+    }
+    if "ambient" not in kinds:
+        return {}
     sigma = noise_level(values, valid).sigma
-    error = np.abs(np.asarray(estimate.value) - ambient) / np.where(sigma > 0, sigma, np.nan)[:, None]
-    means = [float(row[np.isfinite(row)].mean()) if np.isfinite(row).any() else np.nan for row in error]
-    return [(n, suite.family_of(n), "ambient_error", mean) for n, mean in zip(suite.names, means, strict=True)]
+    scale = np.where(sigma > 0, sigma, np.nan)
+    ambient = kinds["ambient"]
+    rows = budget_rows(answers, values, valid, suite, **kinds) if len(kinds) == 3 else {m: [] for m in answers}
+    for method, estimate in answers.items():
+        means = mean_where(np.abs(np.asarray(estimate.value) - ambient), np.isfinite(ambient)) / scale
+        rows[method] += [
+            (n, suite.family_of(n), "ambient_error", float(mean)) for n, mean in zip(suite.names, means, strict=True)
+        ]
+    return rows
 
 
 def _column(flight: xr.Dataset, *names: str) -> Array:

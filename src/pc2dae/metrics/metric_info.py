@@ -50,5 +50,13 @@ METRICS: dict[str, Words] = {
     "width_90": Words("width of the interval", "σ", "width", 2, "low"),
     "crps": Words("CRPS", "σ", "CRPS", 3, "low"),
     "scaled_error": Words("MAE in units of P99.5 − bound", "", "scaled error", 4, "low"),
+    "budget_noise": Words("noise in the raw data", "σ", "noise", 2, "low"),
+    "budget_lag": Words("lag", "σ", "lag", 2, "low"),
+    "budget_calibration": Words("calibration error", "σ", "calibration", 2, "low"),
+    "budget_left": Words("left of noise and lag", "σ", "left", 2, "low"),
+    "budget_noise_plume": Words("noise in plumes", "σ", "noise in plumes", 2, "low"),
+    "budget_lag_plume": Words("lag in plumes", "σ", "lag in plumes", 2, "low"),
+    "budget_calibration_plume": Words("calibration error in plumes", "σ", "calibration in plumes", 2, "low"),
+    "budget_left_plume": Words("left of noise and lag in plumes", "σ", "left in plumes", 2, "low"),
     "ambient_error": Words("ambient error (lag, calibration)", "σ", "ambient", 2, "low"),
 }

@@ -1,6 +1,7 @@
 """Metrics against the truth: functions on (channel, time) arrays that return one value per channel.
 
-The truth is max(response, bound), the noise-free reading. σ is the noise level of the raw data.
+The truth is max(x, bound), with x the reading without noise, and without lag where that was corrected. σ is the noise
+level of the raw data.
 """
 
 from __future__ import annotations
@@ -21,14 +22,14 @@ _AROUND = 5  # samples before and after an encounter included in its integral
 
 def mae_improvement(output: Floats, input: Floats, truth: Floats, valid: Mask) -> Array:
     """100·(1 − MAE(output)/MAE(input)) [%] over observed samples."""
-    after, before = (_mean(np.abs(np.asarray(x) - truth), valid) for x in (output, input))
+    after, before = (mean_where(np.abs(np.asarray(x) - truth), valid) for x in (output, input))
     share = np.divide(after, before, where=before > 0, out=np.full(before.shape, np.nan))
     return np.asarray(100.0 * (1.0 - share))
 
 
 def snr_improvement(output: Floats, input: Floats, truth: Floats, valid: Mask) -> Array:
     """10·log10(MSE(input)/MSE(output)) [dB] over observed samples; NaN instead of infinity for the truth itself."""
-    after, before = (_mean((np.asarray(x) - truth) ** 2, valid) for x in (output, input))
+    after, before = (mean_where((np.asarray(x) - truth) ** 2, valid) for x in (output, input))
     ratio = np.divide(before, after, where=(after > 0) & (before > 0), out=np.full(before.shape, np.nan))
     return np.asarray(10.0 * np.log10(ratio))
 
@@ -44,7 +45,7 @@ def plume_scores(value: Floats, unbounded: Floats, truth: Floats, sigma: Floats)
     level, limit = background(truth, sigma), threshold(truth, sigma)
     rises, sums = (np.asarray(x, np.float64) - background(x, sigma) for x in (value, unbounded))
     clean = ~in_plume(np.asarray(truth, np.float64) - level, limit[:, None]) & np.isfinite(truth)
-    bias = _mean(np.asarray(value, np.float64) - truth, clean)
+    bias = mean_where(np.asarray(value, np.float64) - truth, clean)
     scale = np.where(np.asarray(sigma) > 0, sigma, np.nan)
     rows = [
         _plumes(truth[c] - level[c], rises[c], sums[c], float(limit[c]), float(scale[c])) for c in range(len(truth))
@@ -95,15 +96,14 @@ def interval_scores(
     high = np.maximum(value + _Z90 * spread, low)
     known = np.isfinite(truth) & np.isfinite(low) & np.isfinite(high)
     inside = (truth >= low - 1e-9 * np.abs(low)) & (truth <= high)
-    level, limit = background(truth, sigma), threshold(truth, sigma)
-    inside_plume = in_plume(np.asarray(truth, np.float64) - level, limit[:, None])
+    inside_plume = true_plumes(truth, sigma)
     scale = np.where(np.asarray(sigma) > 0, sigma, np.nan)
     return {
-        "coverage_90": 100 * _mean(inside, known),
-        "coverage_90_plume": 100 * _mean(inside, known & inside_plume),
-        "coverage_90_background": 100 * _mean(inside, known & ~inside_plume),
-        "width_90": _mean(high - low, known) / scale,
-        "crps": _mean(censored_crps(truth, unbounded, spread, np.asarray(bound)[:, None]), known) / scale,
+        "coverage_90": 100 * mean_where(inside, known),
+        "coverage_90_plume": 100 * mean_where(inside, known & inside_plume),
+        "coverage_90_background": 100 * mean_where(inside, known & ~inside_plume),
+        "width_90": mean_where(high - low, known) / scale,
+        "crps": mean_where(censored_crps(truth, unbounded, spread, np.asarray(bound)[:, None]), known) / scale,
     }
 
 
@@ -146,7 +146,13 @@ def leakage(
     return result
 
 
-def _mean(x: Floats | Mask, where: Mask) -> Array:
+def true_plumes(truth: Floats, sigma: Floats) -> Mask:
+    """Mask of the samples in plume encounters of the truth."""
+    excess = np.asarray(truth, np.float64) - background(truth, sigma)
+    return in_plume(excess, threshold(truth, sigma)[:, None])
+
+
+def mean_where(x: Floats | Mask, where: Mask) -> Array:
     """Mean over time of the finite values of `x` within `where`; NaN if there are none."""
     some = where & np.isfinite(x)
     count = some.sum(axis=-1)

@@ -33,7 +33,7 @@ def score(
     """Metrics of an estimate: columns channel, family, metric, value.
 
     Family means have channel "all"; the mean over families also has family "all". `estimate` and the raw `values` are
-    in the order of `suite.names`; `truth` is the noise-free response, clipped here at the channels' bounds; `sigma` is
+    in the order of `suite.names`; `truth` is what they estimate, clipped here at the channels' bounds; `sigma` is
     the raw noise level, estimated from `values` if not given.
     """
     seen = valid & np.isfinite(values)
@@ -104,10 +104,10 @@ def _blind(estimate: Estimate, values: Floats, seen: Mask, sigma: Floats) -> dic
 
 
 def _reference(
-    estimate: Estimate, values: Floats, seen: Mask, sigma: Floats, response: Floats, suite: Suite
+    estimate: Estimate, values: Floats, seen: Mask, sigma: Floats, exact: Floats, suite: Suite
 ) -> dict[str, Array]:
     bound = np.array([c.lower_bound for c in suite.channels])
-    truth = np.maximum(response, bound[:, None])
+    truth = np.maximum(exact, bound[:, None])
     out = estimate.value
     table = {
         "mae_improvement": reference.mae_improvement(out, values, truth, seen),

@@ -80,6 +80,12 @@ SECTIONS = (
         "Measurements by others. Networks that must be trained for a payload never saw the record they are scored on.",
         ("Table 7",),
     ),
+    Section(
+        "ambient",
+        "The air behind the sensor",
+        "How much closer the estimate is to the air, with the sensor's lag undone, than the raw record.",
+        ("Table 9",),
+    ),
 )
 
 CAPTIONS = {

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 import pandas as pd
 import xarray as xr
 
 from pc2dae.pipeline import evaluate
+from pc2dae.report.budget_figure import WHERE, error_budget
 from pc2dae.report.page import TEMPLATES, read, script_safe, unescaped, write_page
 from pc2dae.view import assets, summary
 from pc2dae.view.flight_view import FlightView, json_text
 from pc2dae.view.series import COARSE_POINTS
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 
 def write_flight_page(
@@ -37,6 +42,7 @@ def write_flight_page(
         "lead": view.lead,
         "tiles": view.tiles,
         "tables": view.tables,
+        "budget": _budget(scores) if scores is not None and view.tables["budget"] else [],
         "has_spectra": bool(view.spectra),
         "history": summary.history(flight),
         "provenance": summary.provenance(flight),
@@ -47,3 +53,8 @@ def write_flight_page(
         "data": unescaped(script_safe(data)),
     }
     write_page("flight.html.j2", path, context)
+
+
+def _budget(scores: pd.DataFrame) -> list[tuple[str, Markup]]:
+    """Title and figure of the error budget in the whole flight and in plumes."""
+    return [(title, unescaped(error_budget(scores, where).svg)) for where, title in WHERE.items()]

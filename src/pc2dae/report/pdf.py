@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_RAW, _ESTIMATE, _PLUME = "#929da9", "#0072b2", "#e69f00"  # as on the page, and apart on grey paper
+# As on the page, and distinct on grey paper.
+_RAW, _RESPONSE, _ESTIMATE, _PLUME = "#929da9", "#7b4fb3", "#0072b2", "#e69f00"
 _WIDE = (11.7, 8.3)  # A4 across [inch]
 _SPECTRA_ACROSS = 5
 
@@ -63,7 +64,8 @@ def _family_page(flight: xr.Dataset, suite: Suite, family: str, plumes: Plumes) 
         for start, stop in plumes.intervals:
             axis.axvspan(minutes[start], minutes[stop - 1], color=_PLUME, alpha=0.13, lw=0)
     axes[-1].set_xlabel("minutes from take-off; plume encounters shaded")
-    axes[0].legend(loc="upper right", ncols=3, fontsize=8, frameon=False)
+    known = {text: line for axis in axes for line, text in zip(*axis.get_legend_handles_labels(), strict=True)}
+    axes[0].legend(known.values(), known, loc="lower right", bbox_to_anchor=(1, 1), ncols=5, fontsize=8, frameon=False)
     return figure
 
 
@@ -78,7 +80,11 @@ def _channel(axis: Axes, flight: xr.Dataset, channel: Channel, minutes: Any) -> 
             reach = COVERAGE_90 * flight[f"{name}_uncertainty"].values
             low = np.maximum(value - reach, channel.lower_bound)
             axis.fill_between(minutes, low, value + reach, color=_ESTIMATE, alpha=0.22, lw=0, label="90 % interval")
+        if f"{name}_response" in flight:
+            reading = flight[f"{name}_response"].values
+            axis.plot(minutes, reading, color=_RESPONSE, lw=0.8, label="noise-free reading")
         axis.plot(minutes, value, color=_ESTIMATE, lw=1.2, label="estimate")
+        axis.text(0.005, 0.97, flight[name].attrs.get("target", ""), transform=axis.transAxes, va="top", fontsize=7)
     axis.set_ylim(*_value_range(raw, value))
     axis.margins(x=0)
     axis.set_ylabel(f"{name}\n[{units(channel.units)}]", fontsize=8)

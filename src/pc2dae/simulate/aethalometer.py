@@ -16,7 +16,7 @@ from pc2dae.simulate.path import Path
 from pc2dae.simulate.plan import UTC_OFFSET_MIN, FlightPlan
 from pc2dae.simulate.plumes import Smoke
 from pc2dae.simulate.position import latitude_longitude
-from pc2dae.simulate.processes import DT_S, at, lagged, swell
+from pc2dae.simulate.processes import DT_S, at, lagged, second_means, swell
 from pc2dae.simulate.record import InstrumentRecord
 
 SPOT_M2 = np.pi * 0.0015**2  # 3 mm spot
@@ -34,6 +34,7 @@ ADDITIVE_COUNTS = 1.2  # electronic noise
 FLOW_NOISE = 0.012  # relative; source of signal-dependent noise
 START_UP_S = 22
 ADVANCE_S = 12  # tape movement and lamp settling
+SETTLING_S = 4.0  # time constant of a new spot
 DUAL_SPOT, EXTERNAL_POWER, STARTING = 64, 131_072, 2  # bits of the status word
 CHANNELS = {"bc_uv_1": ("uv", 0), "bc_uv_2": ("uv", 1), "bc_ir_1": ("ir", 0), "bc_ir_2": ("ir", 1)}
 
@@ -67,13 +68,11 @@ def fly_ma200(plan: FlightPlan, path: Path, air: Air, smoke: Smoke) -> Instrumen
     clock = own_clock(rng)
     clock = Clock(round(clock.offset_s) + 0.3 - t[0] % 1.0, clock.drift_ppm)
     t90 = float(rng.uniform(1.4, 2.4))  # tubing and flow cell
-    seen = {
-        lamp: lagged(absorbing(smoke.species["bc"], smoke.species["angstrom"], nm), t90_s=t90)
-        for lamp, (nm, *_) in LAMPS.items()
-    }
+    outside = {lamp: absorbing(smoke.species["bc"], smoke.species["angstrom"], nm) for lamp, (nm, *_) in LAMPS.items()}
+    seen = {lamp: lagged(values, t90_s=t90) for lamp, values in outside.items()}
     tape = _tape(rng, seen["uv"], plan.samples)
     thermal_drift = 2.0e-3 * (lagged(air.temperature, t90_s=40) - air.temperature[0])  # of filter and lamps
-    columns, clean = _optics(rng, rows, seen, tape, thermal_drift)
+    columns, clean, instant = _optics(rng, rows, outside, seen, tape, thermal_drift)
 
     starting = t < START_UP_S
     moving = np.any([(t >= m) & (t < m + ADVANCE_S) for m in tape.advances_s] or [starting & False], axis=0)
@@ -97,6 +96,7 @@ def fly_ma200(plan: FlightPlan, path: Path, air: Air, smoke: Smoke) -> Instrumen
         stream,
         clock,
         response={n: response_on_seconds(rows, clean[k], plan.samples) for n, k in CHANNELS.items()},
+        instant={n: second_means(instant[k]) for n, k in CHANNELS.items()},
         faults={name: _faults(lost, tape.advances_s, t[new_spot]) for name in CHANNELS},
         t90_s=dict.fromkeys(CHANNELS, t90),
         facts={"loading_k": tape.loading, "tape_advances_s": tape.advances_s},
@@ -104,9 +104,17 @@ def fly_ma200(plan: FlightPlan, path: Path, air: Air, smoke: Smoke) -> Instrumen
 
 
 def _optics(
-    rng: np.random.Generator, rows: Sampling, seen: dict[str, Array], tape: _Tape, thermal_drift: Array
-) -> tuple[dict[str, Array], dict[tuple[str, int], Array]]:
-    """Columns of counts, attenuation and black carbon, and noise-free black carbon by lamp and spot."""
+    rng: np.random.Generator,
+    rows: Sampling,
+    outside: dict[str, Array],
+    seen: dict[str, Array],
+    tape: _Tape,
+    thermal_drift: Array,
+) -> tuple[dict[str, Array], dict[tuple[str, int], Array], dict[tuple[str, int], Array]]:
+    """Columns of counts, attenuation and black carbon; noise-free black carbon by lamp and spot, per row and instant.
+
+    Without lag the spot, loaded as it is, is reached by the air `outside` in place of the lagged air `seen`.
+    """
     t = rows.times_s
     count = len(tape.spot)
     flow_true = [np.asarray(f * (1 + 0.004 * swell(rng, count, tau_s=60))) for f in FLOWS_ML_MIN]
@@ -117,7 +125,8 @@ def _optics(
         "flow2": flow_read[1],
     }
     clean: dict[tuple[str, int], Array] = {}
-    settling = 0.004 * np.exp(-_since_advance(tape.spot) / 4.0) * (tape.spot > 0)
+    instant: dict[tuple[str, int], Array] = {}
+    settling = 0.004 * np.exp(-_since_advance(tape.spot) / SETTLING_S) * (tape.spot > 0)
     for lamp, (_, _, counts, electrons) in LAMPS.items():
         reference = counts * (1 + 2e-4 * at(t, swell(rng, count, tau_s=300)))
         # The reference spot is larger and brighter and has a third of the noise.
@@ -138,10 +147,14 @@ def _optics(
             clean[lamp, spot] = (
                 _noise_free(rows, attenuation, tape) / gain(lamp, 1.0) / at(rows.every_s, flow_true[spot])
             )
+            drift = (1 + 0.3 * spot) * np.gradient(thermal_drift, DT_S) - settling / SETTLING_S
+            instant[lamp, spot] = outside[lamp] * np.exp(-tape.loading * load) + drift / (
+                gain(lamp, 1.0) * flow_true[spot]
+            )
         atn = columns[f"{lamp}_atn1"]
         columns[f"{lamp}_k"] = np.where(atn > 3.0, tape.loading, 0.0)  # the firmware requires a minimum attenuation
         columns[f"{lamp}_bcc"] = np.rint(columns[f"{lamp}_bc1"] / (1 - columns[f"{lamp}_k"] * atn))
-    return columns, clean
+    return columns, clean, instant
 
 
 def _surroundings(rng: np.random.Generator, t: Array, plan: FlightPlan, path: Path, air: Air) -> dict[str, Array]:

@@ -33,16 +33,21 @@ class Electrodes:
     we: Array
     ae: Array
 
+    def shifted(self, zero_mv: float) -> Electrodes:
+        """The same with the zero of the working electrode shifted."""
+        return Electrodes(self.we + zero_mv, self.ae)
+
 
 def fly_boards(plan: FlightPlan, air: Air, smoke: Smoke) -> list[InstrumentRecord]:
     """Simulate the logs of both boards and their noise-free channels."""
     cells = make_cells(plan.seed, perfect_sheets=plan.perfect_sheets)
     boards = {unit: _board_temperature(plan, air, unit) for unit in BOARDS}
-    electrodes = {name: _electrodes(plan, cell, air, smoke, boards[cell.unit]) for name, cell in cells.items()}
-    zeros = _zero_errors(plan, cells, electrodes, boards)
-    moved = {name: Electrodes(e.we + zeros[name], e.ae) for name, e in electrodes.items()}
+    made = {name: _electrodes(plan, cell, air, smoke, boards[cell.unit]) for name, cell in cells.items()}
+    zeros = _zero_errors(plan, cells, {name: lagging for name, (lagging, _) in made.items()}, boards)
+    moved, instant = ({name: pair[k].shifted(zeros[name]) for name, pair in made.items()} for k in (0, 1))
+    ideal = {name: second_means(values) for name, values in _read(cells, instant, boards).items()}
     return [
-        _log(plan, unit, {n: c for n, c in cells.items() if c.unit == unit}, moved, boards[unit], zeros)
+        _log(plan, unit, {n: c for n, c in cells.items() if c.unit == unit}, moved, ideal, boards[unit], zeros)
         for unit in BOARDS
     ]
 
@@ -54,8 +59,13 @@ def _board_temperature(plan: FlightPlan, air: Air, unit: str) -> Array:
     return lagged(air.chamber_temperature, t90_s=float(rng.uniform(1.5, 2.5))) + own
 
 
-def _electrodes(plan: FlightPlan, cell: GasCell, air: Air, smoke: Smoke, temperature: Array) -> Electrodes:
-    """WE and AE of one cell: lagged gas response, cross-sensitivities, humidity, drift and zero offset."""
+def _electrodes(
+    plan: FlightPlan, cell: GasCell, air: Air, smoke: Smoke, temperature: Array
+) -> tuple[Electrodes, Electrodes]:
+    """WE and AE of one cell, with and without lag: gas, cross-sensitivities, humidity, drift and zero offset.
+
+    The lag acts on the gases only; humidity and drift change the electrode's zero without it.
+    """
     rng = plan.rng(21, ord(cell.unit), *cell.gas.encode())
     own = sensitivity(cell.sheet, "we_sensitivity")
     exposure = cell.sensitivity * (
@@ -70,11 +80,15 @@ def _electrodes(plan: FlightPlan, cell: GasCell, air: Air, smoke: Smoke, tempera
     drift = cell.zero_slope * (temperature - temperature[0])
     if not plan.perfect_sheets:
         drift = drift + 0.12 * ZERO_PPB[cell.gas] * swell(rng, len(temperature), tau_s=400)
-    corrected = lagged(signal, t90_s=cell.t90_s) + own * (wetting + drift)
     growth = 2.0 ** ((temperature - 20.0) / DOUBLING_C)
     ae = cell.sheet["ae_electronic_zero_mv"] + cell.sheet["ae_sensor_zero_mv"] * growth
     zero = coefficients(temperature, cell.sheet, cell.sensor_type)
-    return Electrodes(zero.working_electrode(corrected, ae), ae)
+    zero_change = own * (wetting + drift)
+    lagging, instant = (
+        Electrodes(zero.working_electrode(gas + zero_change, ae), ae)
+        for gas in (lagged(signal, t90_s=cell.t90_s), signal)
+    )
+    return lagging, instant
 
 
 def _read(
@@ -138,6 +152,7 @@ def _log(
     unit: str,
     cells: dict[str, GasCell],
     electrodes: dict[str, Electrodes],
+    instant: dict[str, Array],
     temperature: Array,
     zeros: dict[str, float],
 ) -> InstrumentRecord:
@@ -183,6 +198,7 @@ def _log(
         stream,
         clock,
         response={n: response_on_seconds(rows, v, plan.samples) for n, v in noise_free.items()},
+        instant={n: instant[n] for n in cells},
         faults=faults,
         t90_s={n: c.t90_s for n, c in cells.items()},
         facts={"true_calibration": _board_sheet(unit, [_true_sheet(c, zeros[n]) for n, c in cells.items()])},

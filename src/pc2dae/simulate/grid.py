@@ -9,6 +9,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from pc2dae.align.clocks import cut_s
 from pc2dae.arrays import Array
 from pc2dae.calibration.electrochemical import compensate_cell
 from pc2dae.flight.schema import new_flight
@@ -26,16 +27,22 @@ def true_grid(streams: Sequence[Stream], truth: xr.Dataset) -> xr.Dataset:
     offsets, drifts = (json.loads(truth.attrs[key]) for key in ("clock_offset_s", "clock_drift_ppm"))
     start, samples = truth["time"].values[0], truth.sizes["time"]
     values: dict[str, Array] = {}
+    sampled: dict[str, float] = {}
     for stream in streams:
         shown = (stream.time.astype("datetime64[ns]") - start).astype(np.int64) / 1e9 - offsets[stream.key]
-        second = np.floor(shown / (1 + 1e-6 * drifts[stream.key])).astype(int)
+        shown = shown / (1 + 1e-6 * drifts[stream.key])
+        second = np.floor(shown).astype(int)
+        sampled[stream.key] = float(np.mean(shown + cut_s(stream) - second - 0.5))
         for name, column in _columns(stream, suite).items():
             values[name] = _means(second, column, samples)
     for channel in suite.channels:
         if channel.difference_of is not None:
             first, other = channel.difference_of
             values[channel.name] = values[first] - values[other]
-    return new_flight(truth["time"].values, values, suite, flight_id=truth.attrs["id"], level="compensated")
+    flight = new_flight(truth["time"].values, values, suite, flight_id=truth.attrs["id"], level="compensated")
+    flight.attrs["sampling_offset_s"] = json.dumps(sampled)
+    flight.attrs["calibration"] = json.dumps({s.key: s.calibration for s in streams if s.calibration is not None})
+    return flight
 
 
 def _columns(stream: Stream, suite: Suite) -> dict[str, Array]:

@@ -14,7 +14,7 @@ from pc2dae.simulate.path import Path
 from pc2dae.simulate.plan import UTC_OFFSET_MIN, FlightPlan
 from pc2dae.simulate.plumes import Smoke
 from pc2dae.simulate.position import latitude_longitude
-from pc2dae.simulate.processes import at, lagged, swell, wander
+from pc2dae.simulate.processes import at, lagged, second_means, swell, wander
 from pc2dae.simulate.record import InstrumentRecord
 
 SCD30_T90_S = 20.0 * np.log(10.0)  # time constant 20 s (data sheet)
@@ -49,8 +49,14 @@ def fly_scd30(plan: FlightPlan, air: Air, smoke: Smoke) -> InstrumentRecord:
     repeat = np.flatnonzero(np.diff(measured, prepend=-9.0) == 0)
     bits[t[repeat].astype(int)] |= STALE
     stream = _stream(plan, "scd30", "", clock.shows(plan.start, t), columns, serial="SCD30-7F21")
-    response = {"co2_scd30": response_on_seconds(rows, clean, plan.samples)}
-    return InstrumentRecord(stream, clock, response, {"co2_scd30": bits}, {"co2_scd30": SCD30_T90_S})
+    return InstrumentRecord(
+        stream,
+        clock,
+        response={"co2_scd30": response_on_seconds(rows, clean, plan.samples)},
+        instant={"co2_scd30": second_means(zero + 420.0 + span * (smoke.species["co2"] - 420.0))},
+        faults={"co2_scd30": bits},
+        t90_s={"co2_scd30": SCD30_T90_S},
+    )
 
 
 def fly_li830(plan: FlightPlan, air: Air, smoke: Smoke) -> InstrumentRecord:
@@ -61,11 +67,10 @@ def fly_li830(plan: FlightPlan, air: Air, smoke: Smoke) -> InstrumentRecord:
     t = rows.times_s
     t90 = float(rng.uniform(1.6, 2.6))
     zero, span = rng.normal(0, 1.0), rng.normal(1, 0.004)
-    reading = (
-        zero
-        + 420.0
-        + span * (lagged(smoke.species["co2"], t90_s=t90) - 420.0)
-        + 0.3 * swell(rng, len(air.pressure), tau_s=500)
+    drift = 0.3 * swell(rng, len(air.pressure), tau_s=500)
+    reading, instant = (
+        zero + 420.0 + span * (gas - 420.0) + drift
+        for gas in (lagged(smoke.species["co2"], t90_s=t90), smoke.species["co2"])
     )
     columns = {
         "co2": at(t, reading) + rng.normal(0, 0.95, len(t)),
@@ -77,9 +82,10 @@ def fly_li830(plan: FlightPlan, air: Air, smoke: Smoke) -> InstrumentRecord:
     return InstrumentRecord(
         stream,
         clock,
-        {"co2_li830": response_on_seconds(rows, at(rows.every_s, reading), plan.samples)},
-        {"co2_li830": lost_seconds(rows, plan.samples)},
-        {"co2_li830": t90},
+        response={"co2_li830": response_on_seconds(rows, at(rows.every_s, reading), plan.samples)},
+        instant={"co2_li830": second_means(instant)},
+        faults={"co2_li830": lost_seconds(rows, plan.samples)},
+        t90_s={"co2_li830": t90},
     )
 
 
@@ -91,7 +97,7 @@ def fly_pms5003(plan: FlightPlan, smoke: Smoke, unit: str) -> InstrumentRecord:
     t = rows.times_s
     t90 = float(rng.uniform(4.0, 6.5))
     span = float(np.exp(rng.normal(0, 0.08)))
-    columns, response, faults = {}, {}, {}
+    columns, response, instant, faults = {}, {}, {}, {}
     for size in ("pm1", "pm25", "pm10"):
         clean = span * at(rows.every_s, lagged(smoke.species[size], t90_s=t90))
         logged = clean[rows.kept]
@@ -99,11 +105,12 @@ def fly_pms5003(plan: FlightPlan, smoke: Smoke, unit: str) -> InstrumentRecord:
         columns[size] = np.where(t < PMS_WARM_UP_S, 0.0, np.rint(np.clip(noisy, 0.0, PMS_LIMIT)))
         name = f"{size}_{unit}"
         response[name] = response_on_seconds(rows, clean, plan.samples)
+        instant[name] = second_means(span * smoke.species[size])
         faults[name] = lost_seconds(rows, plan.samples)
         faults[name][:PMS_WARM_UP_S] |= STARTUP
         faults[name][on_seconds(t, logged, plan.samples) > PMS_LIMIT] |= SATURATED  # flags refer to logged values
     stream = _stream(plan, "pms5003", unit, clock.shows(plan.start, t), columns, serial=f"PMS-{40 + int(unit):04d}")
-    return InstrumentRecord(stream, clock, response, faults, dict.fromkeys(response, t90))
+    return InstrumentRecord(stream, clock, response, instant, faults, dict.fromkeys(response, t90))
 
 
 def fly_bme280(plan: FlightPlan, air: Air) -> InstrumentRecord:

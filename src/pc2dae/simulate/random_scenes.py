@@ -2,30 +2,50 @@
 
 Scenes are not modelled on a particular payload. A scene has latent smoke series of various types (bumps, steps, puffs,
 fractal filaments, single-sample spikes, slow waves). Each channel mixes some of them with its own gain, sign, delay,
-response time and background, and is measured with its own noise, rate, quantisation, gaps and spikes.
+response and background, and is measured with its own noise, rate, quantisation, gaps and spikes. The response of half
+of the channels is known, with an error of 2 to 20 % in t90 and of 0.2 s in the delay.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from scipy.signal import lfilter
 
 from pc2dae.arrays import Array, Mask
+from pc2dae.response.kernels import LN10, Kernel, respond
 
 LOWEST_SNR, HIGHEST_SNR = 0.2, 120.0  # range of P98 − P2 of a channel's signal in units of its noise
+_MEANS = 0.7  # share of channels that report means of a second; others its end
+_LATE_S = 0.33  # by which the inverse of a sensor that reports means is late, if not corrected
 OVERSAMPLING = 4  # steps per sample, so that narrow plumes and edges are realistically averaged or missed
+
+
+class Row(NamedTuple):
+    """One channel of a scene."""
+
+    air: Array  # reading without noise and, where the response is known, without lag
+    clean: Array  # noise-free reading
+    noisy: Array
+    valid: Mask  # False if missing or a known repeat
+    bound: float  # lower bound of true values
+    kernel: Kernel | None  # its response as far as it is known
+    doubt: float  # relative standard uncertainty of the known t90
 
 
 @dataclass(frozen=True)
 class Scene:
     """A random payload in a random atmosphere; arrays are (channel, time)."""
 
-    clean: Array  # noise-free reading
+    air: Array
+    clean: Array
     noisy: Array
-    valid: Mask  # False if missing or a known repeat
-    bound: Array  # (channel,) lower bound of true values
+    valid: Mask
+    bound: Array  # (channel,)
+    kernels: tuple[Kernel | None, ...]
+    doubt: Array  # (channel,)
 
 
 def random_scene(rng: np.random.Generator, channels: int, length: int, *, highest_snr: float = HIGHEST_SNR) -> Scene:
@@ -37,8 +57,9 @@ def random_scene(rng: np.random.Generator, channels: int, length: int, *, highes
         _duplicate(rng, rows)
     if channels > 1 and rng.random() < 0.1:
         _copy(rng, rows)
-    clean, noisy, valid, bound = zip(*rows, strict=True)
-    return Scene(np.stack(clean), np.stack(noisy), np.stack(valid), np.array(bound))
+    air, clean, noisy, valid, bound, kernels, doubt = zip(*rows, strict=True)
+    series = [np.stack(column) for column in (air, clean, noisy, valid)]
+    return Scene(series[0], series[1], series[2], series[3], np.array(bound), kernels, np.array(doubt))
 
 
 # ── smoke ────────────────────────────────────────────────────────────────────
@@ -154,18 +175,21 @@ def _coloured(rng: np.random.Generator, steps: int, slope: float) -> Array:
 # ── channels ─────────────────────────────────────────────────────────────────
 
 
-def _channel(
-    rng: np.random.Generator, hidden: Array, length: int, highest_snr: float
-) -> tuple[Array, Array, Mask, float]:
-    signal = _response(rng, _mixture(rng, hidden), length)
+def _channel(rng: np.random.Generator, hidden: Array, length: int, highest_snr: float) -> Row:
+    air, signal, kernel, doubt = _response(rng, _mixture(rng, hidden), length)
     span = max(float(np.quantile(signal, 0.98) - np.quantile(signal, 0.02)), 0.03 * float(np.ptp(signal))) or 1.0
     sigma = span / np.exp(rng.uniform(np.log(LOWEST_SNR), np.log(highest_snr)))
-    clean = signal + _background(rng, length, sigma, span)
+    background = _background(rng, length, sigma, span)
+    air, clean = air + background, signal + background
     bound = 0.0 if rng.random() < 0.8 else -rng.uniform(5, 300) * sigma
-    if clean.min() < bound:
-        clean = np.maximum(clean, bound) if rng.random() < 0.5 else clean - clean.min() + bound
+    if clean.min() < bound or air.min() < bound:
+        if kernel is None and rng.random() < 0.5:
+            air = clean = np.maximum(clean, bound)
+        else:
+            lift = bound - min(air.min(), clean.min())
+            air, clean = air + lift, clean + lift
     noisy = clean + _noise(rng, clean, sigma)
-    return _logged(rng, clean, noisy, sigma, bound)
+    return _logged(rng, Row(air, clean, noisy, np.ones(length, dtype=bool), bound, kernel, doubt), sigma)
 
 
 def _mixture(rng: np.random.Generator, hidden: Array) -> Array:
@@ -188,17 +212,46 @@ def _slow(rng: np.random.Generator, steps: int) -> Array:
     return np.interp(np.linspace(0, len(knots) - 1, steps), np.arange(len(knots)), knots)
 
 
-def _response(rng: np.random.Generator, mixed: Array, length: int) -> Array:
-    """Delay, first-order lag and sampling of one sensor."""
-    delay = int(rng.exponential(1.5) * OVERSAMPLING) if rng.random() < 0.5 else 0
-    if delay:
-        mixed = np.concatenate((np.full(delay, mixed[0]), mixed[:-delay]))
+def _response(rng: np.random.Generator, mixed: Array, length: int) -> tuple[Array, Array, Kernel | None, float]:
+    """Delay, lag and sampling of one sensor: the series to be estimated, the reading, and what is known of its lag."""
+    if rng.random() < 0.5:
+        true = _kernel(rng)
+        doubt = float(np.exp(rng.uniform(np.log(0.02), np.log(0.2))))
+        known = replace(true, t90_s=true.t90_s * rng.lognormal(0, doubt))
+        is_mean = rng.random() < _MEANS
+        reading = _delayed(respond(mixed, true, OVERSAMPLING), rng.normal(0, 0.2) - (_LATE_S if is_mean else 0.0))
+        reading = _sampled(reading, length, is_mean=is_mean)
+        return mixed.reshape(length, OVERSAMPLING).mean(axis=1), reading, known, doubt
+    if rng.random() < 0.5:
+        mixed = _delayed(mixed, rng.exponential(1.5))
     if rng.random() < 0.7:
-        tau = np.exp(rng.uniform(np.log(0.4), np.log(25))) * OVERSAMPLING
-        keep = np.exp(-1 / tau)
-        mixed = lfilter([1 - keep], [1, -keep], mixed, zi=[keep * mixed[0]])[0]
-    cells = mixed.reshape(length, OVERSAMPLING)
-    return np.asarray(cells.mean(axis=1) if rng.random() < 0.7 else cells[:, -1]).copy()
+        mixed = respond(mixed, Kernel(_tau(rng) * LN10), OVERSAMPLING)
+    reading = _sampled(mixed, length, is_mean=rng.random() < _MEANS)
+    return reading, reading, None, 0.0
+
+
+def _tau(rng: np.random.Generator) -> float:
+    return float(np.exp(rng.uniform(np.log(0.4), np.log(25))))
+
+
+def _kernel(rng: np.random.Generator) -> Kernel:
+    t90, kind = _tau(rng) * LN10, rng.random()
+    if kind < 0.1:
+        return Kernel(min(t90, 25.0), "gaussian")
+    if kind < 0.2:
+        return Kernel(t90, "two_step", t90 * rng.uniform(5, 50), rng.uniform(0.02, 0.1))
+    return Kernel(t90)
+
+
+def _delayed(series: Array, delay_s: float) -> Array:
+    """The series later by `delay_s`, in whole steps; the first or last value continues."""
+    at = np.arange(len(series)) - round(delay_s * OVERSAMPLING)
+    return np.asarray(series[np.clip(at, 0, len(series) - 1)])
+
+
+def _sampled(series: Array, length: int, *, is_mean: bool) -> Array:
+    cells = series.reshape(length, OVERSAMPLING)
+    return np.asarray(cells.mean(axis=1) if is_mean else cells[:, -1]).copy()
 
 
 def _background(rng: np.random.Generator, length: int, sigma: float, span: float) -> Array:
@@ -245,16 +298,14 @@ def _noise(rng: np.random.Generator, clean: Array, sigma: float) -> Array:
     return np.asarray(noise)
 
 
-def _logged(
-    rng: np.random.Generator, clean: Array, noisy: Array, sigma: float, bound: float
-) -> tuple[Array, Array, Mask, float]:
+def _logged(rng: np.random.Generator, row: Row, sigma: float) -> Row:
     """Effects of the logger: quantisation, repeated values and gaps."""
-    length = len(clean)
+    noisy, length = row.noisy, len(row.noisy)
     valid = np.ones(length, dtype=bool)
     if rng.random() < 0.25:
         step = sigma * np.exp(rng.uniform(np.log(0.1), np.log(5)))
         noisy = np.round(noisy / step) * step
-    if rng.random() < 0.04:  # linearly interpolated to a finer grid
+    if row.kernel is None and rng.random() < 0.08:  # linearly interpolated to a finer grid
         every = int(rng.choice([2, 2, 3]))
         noisy = np.interp(np.arange(length), np.arange(0, length, every), noisy[::every])
     elif rng.random() < 0.15:  # slower than the grid: repeats, flagged or not
@@ -262,27 +313,27 @@ def _logged(
         phase = int(rng.integers(every))
         held = np.maximum((np.arange(length) - phase) // every * every + phase, 0)
         noisy = noisy[held]
-        if rng.random() < 0.7:
+        if row.kernel is not None or rng.random() < 0.7:
             valid &= held == np.arange(length)
     if rng.random() < 0.3:
         valid &= rng.random(length) > rng.uniform(0, 0.06)
     for longest in [40] * rng.poisson(0.4) + [250] * rng.poisson(0.05):
         start = rng.integers(length)
         valid[start : start + int(np.exp(rng.uniform(0, np.log(longest))))] = False
-    return clean, noisy, valid, bound
+    return row._replace(noisy=noisy, valid=valid)
 
 
-def _duplicate(rng: np.random.Generator, rows: list[tuple[Array, Array, Mask, float]]) -> None:
+def _duplicate(rng: np.random.Generator, rows: list[Row]) -> None:
     """Make one channel a duplicate of another: same truth, independent noise."""
     first, second = rng.choice(len(rows), 2, replace=False)
-    clean, noisy, _, bound = rows[first]
-    sigma = float(np.std(np.diff(noisy - clean))) / np.sqrt(2) * rng.uniform(0.5, 2) + 1e-9
-    rows[second] = _logged(rng, clean, clean + _noise(rng, clean, sigma), sigma, bound)
+    row = rows[first]
+    sigma = float(np.std(np.diff(row.noisy - row.clean))) / np.sqrt(2) * rng.uniform(0.5, 2) + 1e-9
+    rows[second] = _logged(rng, row._replace(noisy=row.clean + _noise(rng, row.clean, sigma)), sigma)
 
 
-def _copy(rng: np.random.Generator, rows: list[tuple[Array, Array, Mask, float]]) -> None:
+def _copy(rng: np.random.Generator, rows: list[Row]) -> None:
     """Make one channel a scaled copy of another, including its noise."""
     first, second = rng.choice(len(rows), 2, replace=False)
-    clean, noisy, valid, bound = rows[first]
-    gain = rng.lognormal(0, 1)
-    rows[second] = gain * clean, gain * noisy, valid, gain * bound
+    row, gain = rows[first], rng.lognormal(0, 1)
+    rows[second] = row._replace(air=gain * row.air, clean=gain * row.clean, noisy=gain * row.noisy,
+                                bound=gain * row.bound)  # fmt: skip

@@ -1,4 +1,4 @@
-"""Result of simulating one instrument: its log and the noise-free readings of its channels."""
+"""Result of simulating one instrument: its log and the true readings of its channels."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ class InstrumentRecord:
     stream: Stream
     clock: Clock
     response: dict[str, Array] = field(default_factory=dict)  # channel → noise-free reading, per true second
+    instant: dict[str, Array] = field(default_factory=dict)  # the same without lag, mean of each true second
     faults: dict[str, NDArray[np.int32]] = field(default_factory=dict)  # channel → flag bits, per true second
     t90_s: dict[str, float] = field(default_factory=dict)
     facts: dict[str, object] = field(default_factory=dict)  # further attributes of the truth

@@ -1,4 +1,4 @@
-"""Truth file: ambient concentrations, noise-free readings and injected faults."""
+"""Truth file: ambient concentrations, readings without noise and without lag, and injected faults."""
 
 from __future__ import annotations
 
@@ -41,8 +41,10 @@ def make_truth(plan: FlightPlan, path: Path, air: Air, smoke: Smoke, records: Se
     )
     response = {name: values for record in records for name, values in record.response.items()}
     faults = {name: bits for record in records for name, bits in record.faults.items()}
+    instant = {name: values for record in records for name, values in record.instant.items()}
     for spot in (1, 2):
-        response[f"brc_{spot}"] = response[f"bc_uv_{spot}"] - response[f"bc_ir_{spot}"]
+        for series in (response, instant):
+            series[f"brc_{spot}"] = series[f"bc_uv_{spot}"] - series[f"bc_ir_{spot}"]
         faults[f"brc_{spot}"] = faults[f"bc_uv_{spot}"] | faults[f"bc_ir_{spot}"]
     for channel in suite.channels:
         name, units = channel.name, {"units": channel.units}
@@ -60,6 +62,11 @@ def make_truth(plan: FlightPlan, path: Path, air: Air, smoke: Smoke, records: Se
             "time",
             response[name],
             units | {"long_name": f"{name}: reading without random noise"},
+        )
+        truth[f"{name}_instant"] = (
+            "time",
+            instant[name],
+            units | {"long_name": f"{name}: reading without random noise and without lag"},
         )
         flags = {"flag_masks": np.array(list(FLAGS.values()), np.int32), "flag_meanings": " ".join(FLAGS), "units": "1"}
         truth[f"{name}_fault"] = ("time", faults[name], flags | {"long_name": f"{name}: injected faults"})
