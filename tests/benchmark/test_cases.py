@@ -1,5 +1,7 @@
 """Inputs of the benchmark: noise of the stated size, unused seeds, data cut where stated."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -25,6 +27,13 @@ def short():
 def test_a_flight_comes_as_flown_and_with_two_levels_of_two_noises(short):
     assert [c.noise for c in short] == ["flight", "inject 0.05", "noisy 0.05", "inject 0.10", "noisy 0.10"]
     assert all(f"ma200_{lamp}_atn{spot}" in short[0].flight for lamp in ("uv", "ir") for spot in (1, 2))
+
+
+def test_sampling_times_are_those_of_the_rows_within_their_seconds(short):
+    offsets = json.loads(short[0].flight.attrs["sampling_offset_s"])
+    assert {"afe/a", "afe/b", "li830", "ma200"} <= set(offsets)
+    assert all(abs(offset) <= 0.5 for offset in offsets.values())
+    assert max(offsets.values()) - min(offsets.values()) > 0.1  # each instrument has its own
 
 
 def test_injected_noise_is_sigma_times_the_scale_and_nothing_else(short):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from zlib import crc32
@@ -13,14 +13,17 @@ import xarray as xr
 
 from pc2dae.arrays import Floats, Mask
 from pc2dae.flight.schema import suite_of
+from pc2dae.flight.stream import Stream
 from pc2dae.metrics import LEVELS, inject, scales
 from pc2dae.qc import screen
+from pc2dae.response.kernels import Response
 from pc2dae.simulate import SimulatedFlight, fly_plan, plan_campaign, true_grid
 from pc2dae.simulate.plan import PAPER_FLIGHTS, FlightPlan
 from pc2dae.suite import Suite
 from pc2dae.windows.arrays import arrays_of
 
 FAMILIES = ("bc", "gas", "co2")  # families that the quality step keeps in a campaign like the paper's
+AMBIENT = "ambient"  # the part, and the noise of its simulated cases: as flown, against the air
 FIRST_HELD_OUT = 5001  # seed of the first campaign not used for training or tuning
 FIRST_TRAINING = 1  # seed of the first campaign on which networks are trained here; shipped weights never saw it
 
@@ -30,7 +33,7 @@ class Case:
     """One record to denoise, with its reference where known; arrays are (channel, time) in physical units."""
 
     flight_id: str
-    noise: str  # flight, record: as measured; inject σ: clean plus noise; noisy σ: noisy plus noise; pair: two sensors
+    noise: str  # flight, ambient, record: as measured; inject, noisy σ: plus noise; pair: two sensors; τ: lag added
     flight: xr.Dataset
     suite: Suite
     values: Floats
@@ -39,6 +42,8 @@ class Case:
     truth: Floats | None = None
     response: Floats | None = None  # the noise-free reading, where `truth` is something else
     ambient: Floats | None = None  # concentrations of the ambient air
+    instant: Floats | None = None  # the reading without noise and lag
+    responses: Mapping[str, Response] | None = None  # of the channels whose lag is to be undone
 
 
 def held_out(count: int) -> list[str]:
@@ -79,12 +84,14 @@ def simulated_cases(flight_id: str) -> tuple[Case, ...]:
     flight = as_prepared(flown)
     suite = suite_of(flight).only(FAMILIES)
     values, environment, valid = arrays_of(flight, suite)
-    response, ambient = (
-        np.stack([flown.truth[f"{n}_{kind}"].values for n in suite.names]) for kind in ("response", "ambient")
+    response, ambient, instant = (
+        np.stack([flown.truth[f"{n}_{kind}"].values for n in suite.names])
+        for kind in ("response", "ambient", "instant")
     )
     bound = np.array([channel.lower_bound for channel in suite.channels])
     clean = np.maximum(response, bound[:, None])
-    cases = [Case(flight_id, "flight", flight, suite, values, environment, valid, response, ambient=ambient)]
+    arrays = (values, environment, valid)
+    cases = [Case(flight_id, "flight", flight, suite, *arrays, response, ambient=ambient, instant=instant)]
     # A channel that never leaves its bound has no scale, so no noise can be injected.
     risen = np.repeat(np.percentile(clean, 99.5, axis=1, keepdims=True) > bound[:, None], clean.shape[1], axis=1)
     for sigma in LEVELS:
@@ -99,19 +106,31 @@ def simulated_cases(flight_id: str) -> tuple[Case, ...]:
 
 
 def as_prepared(flown: SimulatedFlight) -> xr.Dataset:
-    """The flight on its true time axis, flagged, with the attenuation of the aethalometer's filter."""
+    """The flight on its true time axis, flagged, with sampling times and the aethalometer's attenuation."""
     flight = true_grid(flown.streams, flown.truth)
+    flight.attrs["sampling_offset_s"] = json.dumps(_sampling_offsets(flown))
     for name, column in _attenuation(flown).items():
         flight[name] = ("time", column)
     return screen(flight)
 
 
+def _sampling_offsets(flown: SimulatedFlight) -> dict[str, float]:
+    """Mean time of each instrument's rows after the centre of their second [s], as ingestion finds it."""
+    times = {stream.key: _true_times(flown, stream) for stream in flown.streams}
+    return {key: float(np.mean(own - np.floor(own))) - 0.5 for key, own in times.items()}
+
+
+def _true_times(flown: SimulatedFlight, stream: Stream) -> Floats:
+    """Seconds since the start of a stream's rows, without the error of its clock."""
+    offset = json.loads(flown.truth.attrs["clock_offset_s"])[stream.key]
+    since = stream.time.astype("datetime64[ns]") - flown.truth["time"].values[0]
+    return np.asarray(since.astype(np.int64) / 1e9 - offset)
+
+
 def _attenuation(flown: SimulatedFlight) -> dict[str, Floats]:
     """Attenuation at each true second, named as by ingestion; missing where there was no row."""
     stream = next(s for s in flown.streams if s.instrument == "ma200")
-    offset = json.loads(flown.truth.attrs["clock_offset_s"])[stream.key]
-    start = flown.truth["time"].values[0]
-    second = np.floor((stream.time.astype("datetime64[ns]") - start).astype(np.int64) / 1e9 - offset).astype(int)
+    second = np.floor(_true_times(flown, stream)).astype(int)
     inside = (second >= 0) & (second < flown.truth.sizes["time"])
     columns = {}
     for name in stream.columns:

@@ -9,7 +9,7 @@ import numpy as np
 
 from pc2dae.arrays import Array
 from pc2dae.benchmark.paper import NAMES
-from pc2dae.benchmark.plan import YARDSTICKS
+from pc2dae.benchmark.plan import READING, YARDSTICKS
 from pc2dae.metrics import ALL, Difference, paired_difference
 from pc2dae.metrics.metric_info import METRICS
 from pc2dae.registry import SHIPPED
@@ -17,7 +17,7 @@ from pc2dae.registry import SHIPPED
 if TYPE_CHECKING:
     import pandas as pd
 
-UNFAIR = ("truth", "constant")  # methods that cannot lead, in addition to those tuned with the truth
+UNFAIR = ("truth", "constant", READING)  # methods that cannot lead, in addition to those tuned with the truth
 # No lead is reported for these: a constant or an arbitrarily wide interval would win.
 UNLED = ("smoothness", "hf_reduction", "negatives", "mean_10s_change", "width_90", "leakage",
          "coverage_90", "coverage_90_plume", "coverage_90_background")  # fmt: skip
@@ -81,24 +81,24 @@ def order(keys: Iterable[MethodKey]) -> list[MethodKey]:
     """Reference estimates, the paper's networks and ours, baselines, filters, and last those tuned with the truth."""
 
     def rank(key: MethodKey) -> int:
-        if key[0] in YARDSTICKS:
+        if key[0] in (*YARDSTICKS, READING):
             return 0
         if key[0] in SHIPPED:
             return 1
         if key[0] in NAMES:
             return 2
-        return 4 if key[1] == "oracle" else 3
+        return 4 if key[1].startswith("oracle") else 3
 
     return sorted(keys, key=rank)
 
 
 def label(key: MethodKey) -> str:
     """The display name of a contender."""
-    if key[1] == "oracle":
-        return f"{key[0]} †"
+    if key[1].startswith("oracle"):
+        return f"{key[0]} †{key[1].removeprefix('oracle')}"
     head = {"plain": "", "clip": ", clipped", "skip": " + skip, noise units"}.get(key[1], f", {key[1]}")
     return f"{NAMES.get(key[0], key[0])}{head}"
 
 
 def _is_fair(key: MethodKey) -> bool:
-    return key[0] not in UNFAIR and key[1] != "oracle"
+    return key[0] not in UNFAIR and not key[1].startswith("oracle")

@@ -16,6 +16,7 @@ import xarray as xr
 
 from pc2dae.arrays import Floats, Mask
 from pc2dae.atomic import write_text
+from pc2dae.benchmark.ambient import ambient_denoiser
 from pc2dae.benchmark.cases import FAMILIES, Case, training_flights
 from pc2dae.benchmark.paper import PARAMETERS
 from pc2dae.benchmark.plan import Contender
@@ -23,7 +24,7 @@ from pc2dae.denoiser import Denoiser, Estimate, Job
 from pc2dae.filters import FILTERS
 from pc2dae.filters.catalogue import clipped, oracle
 from pc2dae.flight.schema import suite_of
-from pc2dae.registry import load_model
+from pc2dae.registry import SHIPPED, load_model
 from pc2dae.suite import Suite
 
 if TYPE_CHECKING:
@@ -60,6 +61,8 @@ class Cost:
 
 def denoiser_of(contender: Contender, case: Case, checkpoint: Path | None) -> Denoiser | None:
     """The contender's denoiser for a case; None where it cannot exist there: no truth, another suite."""
+    if case.responses is not None:
+        return ambient_denoiser(contender, case)
     if contender.method == "truth":
         answer = case.truth if case.response is None else case.response
         return None if answer is None or case.noise == "pair" else Truth(answer)
@@ -78,10 +81,10 @@ def denoiser_of(contender: Contender, case: Case, checkpoint: Path | None) -> De
 
 def cost_of(contender: Contender, checkpoint: Path | None) -> Cost:
     """Parameters and processor seconds of training."""
-    if contender.method in FILTERS or contender.method == "truth":
-        return Cost()
     if checkpoint is not None:
         return Cost(**json.loads((checkpoint / COST).read_text(encoding="utf-8")))
+    if contender.method not in SHIPPED:
+        return Cost()
     card = json.loads((files("pc2dae.weights") / f"{contender.method}.card.json").read_text(encoding="utf-8"))
     return Cost(card.get("parameters", PARAMETERS.get(contender.method, np.nan)), card.get("training_s", np.nan))
 

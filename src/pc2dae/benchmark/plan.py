@@ -12,9 +12,12 @@ from pc2dae.filters import FILTERS
 from pc2dae.registry import SHIPPED
 from pc2dae.training.networks import ABLATIONS, BASELINE_NETWORKS, BASELINES
 
-PARTS = ("simulated", "seen", "scarcity", "ablation", "real")
+PARTS = ("simulated", "seen", "scarcity", "ablation", "real", "ambient")
 YARDSTICKS = ("constant", "raw", "clip", "truth")  # in every table
-TUNABLE = ("ma5", "savgol", "wavelet", "kalman", "rts", "whittaker", "bayesshrink", "matern", "tv", "hampel", "ona")
+TUNABLE = (
+    "ma5", "savgol", "wavelet", "kalman", "rts", "whittaker", "bayesshrink", "matern", "tv", "nonlocal", "ici",
+    "hampel", "ona",
+)  # fmt: skip
 STEPS = 900  # of training, for every network
 LITERAL = ("lean-paper", "wide-paper")
 ON_REAL = ("lean", "wide", "lean-paper")  # trained on real records, each leaving out the one it is scored on
@@ -24,6 +27,9 @@ STUDIED = (
     "lean", "wide", "lean-no-softplus", "lean-one-head", "lean-no-environment", "lstm-ae+skip", "adaptive",
 )  # fmt: skip
 RIVALS = tuple(f"{name}+skip" for name in BASELINES)  # as lean and wide: a correction in noise units
+READING = "noise-free reading"  # what a sensor without noise would read: the limit of any estimate of the reading
+ORACLES = {"oracle": 1.0, "oracle for SNR": 2.0}  # power of the error that a λ chosen with the truth minimises
+T90_ERRORS = {"t90 +15 %": 0.15, "t90 -15 %": -0.15}  # relative errors of the t90 that a network is given
 CLASSICAL = tuple(name for name in FILTERS if name not in YARDSTICKS)
 
 
@@ -156,6 +162,15 @@ def ablation(plan: BenchmarkPlan) -> list[Contender]:
     """Lean without one part or trained without the truth; lean and wide with each other's loss weights and softplus."""
     whole = [contender for name in ("lean", "wide", *ABLATIONS) for contender in trained(name, plan)]
     return [*whole, *(replace(contender, objective="recorrupted") for contender in trained("lean", plan))]
+
+
+def ambient() -> list[Contender]:
+    """Estimates of the air: by the network, also with a wrong t90, from its estimate of the reading, and classical."""
+    yardsticks = [Contender(name) for name in ("raw", "clip", READING)]
+    ours = [Contender("adaptive", head) for head in ("plain", "response", "with slope", *T90_ERRORS)]
+    live = [Contender(name) for name in ("adaptive-short", "adaptive-causal")]
+    rivals = [Contender(name) for name in ("tikhonov", "wiener", "joint-rts", "richardson-lucy")]
+    return [*yardsticks, *ours, *live, *rivals, *(Contender("tikhonov", head) for head in ORACLES)]
 
 
 def _names(plan: BenchmarkPlan) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """Public real measurements: files reserved for testing are scored, absent ones skipped.
 
-GoAmazon CO and NOx are reference grade, so noise is injected in units of P98 − P2 and the record is the truth. Of two
+GoAmazon CO and NOx are reference grade, so noise is injected in units of P98 − P2 and the record is the truth; part
+`ambient` sees them through artificial first-order sensors. Of two
 LI-840A analysers, A is the input and B the reference, after their slow difference is removed. Drone flights through
 smoke (Konza), an AE51 in a car and a STAP below a balloon have no truth and are scored with blind metrics only.
 """
@@ -17,9 +18,11 @@ import xarray as xr
 from scipy.ndimage import median_filter
 
 from pc2dae.benchmark.cases import Case
+from pc2dae.filters.gaps import fill
 from pc2dae.flight.schema import suite_of
 from pc2dae.metrics import LEVELS, inject
 from pc2dae.pipeline import open_flight
+from pc2dae.response.kernels import LN10, Kernel, Response, respond
 from pc2dae.suite import Channel, Family, Suite
 from pc2dae.suite.model import TimeColumn
 from pc2dae.windows.arrays import arrays_of
@@ -37,6 +40,8 @@ KOLIBRI = Suite(
                                            valid_max=400.0),)),
     ),
 )  # fmt: skip
+TAUS_S = (3.0, 8.0)  # time constants of artificial sensors
+LAGGED_NOISE = 0.02  # their noise, in units of P98 − P2 of the record
 _SLOW = 301  # samples of the running median that estimates the slow difference of two analysers
 
 
@@ -129,6 +134,27 @@ def real_cases(data: Path, name: str, file: str) -> tuple[Case, ...]:
         )
         for sigma in LEVELS
     )
+
+
+@lru_cache(maxsize=1)
+def lagged_cases(data: Path, name: str, file: str) -> tuple[Case, ...]:
+    """A reference-grade record as read by first-order sensors of these τ, with white noise; the record is the truth."""
+    chosen = _set(name)
+    flight = _opened(data, name, file)
+    label = f"{name} {Path(file).stem}"
+    suite = _suite(flight, chosen.channels)
+    values, environment, valid = arrays_of(flight, suite)
+    clean = np.where(valid, values, np.nan)
+    low, high = np.nanpercentile(clean, [2, 98], axis=1)
+    cases = []
+    for tau in TAUS_S:
+        kernel = Kernel(tau * LN10)
+        reading = np.stack([respond(row, kernel, suite.rate_hz) for row in fill(clean, valid)])
+        noisy = inject(reading, high - low, sigma=LAGGED_NOISE, seed=crc32(f"{label} {tau}".encode()))
+        known = Response(kernel, 0.1 * kernel.t90_s)
+        cases.append(Case(label, f"τ {tau:g} s", flight, suite, noisy, environment, valid, clean, response=reading,
+                          responses=dict.fromkeys(suite.names, known)))  # fmt: skip
+    return tuple(cases)
 
 
 def _pair_case(flight: xr.Dataset, label: str) -> Case:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pc2dae.arrays import Floats, Mask
-from pc2dae.benchmark.cases import Case
+from pc2dae.benchmark.ambient import air_scores
+from pc2dae.benchmark.cases import AMBIENT, Case
 from pc2dae.benchmark.denoisers import cost_of, denoiser_of
 from pc2dae.benchmark.plan import Contender
 from pc2dae.denoiser import Estimate, Job
@@ -81,7 +82,8 @@ def _against(estimate: Estimate, case: Case) -> pd.DataFrame:
     rows = [
         (n, case.suite.family_of(n), m, float(v)) for m, x in columns.items() for n, v in zip(names, x, strict=True)
     ]
-    return with_means(rows + _scaled_errors(estimate, case))
+    more = air_scores(estimate, case) if case.noise == AMBIENT else []
+    return with_means(rows + _scaled_errors(estimate, case) + more)
 
 
 def _scaled_errors(estimate: Estimate, case: Case) -> list[tuple[str, str, str, float]]:

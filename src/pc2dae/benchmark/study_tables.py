@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pc2dae.benchmark import tables
+from pc2dae.benchmark.ambient_tables import ambient_tables
 from pc2dae.benchmark.cases import known_flights, same_payload
 from pc2dae.benchmark.compare import common_seeds, label, mean_of, order, per_flight, with_common_seeds
 from pc2dae.benchmark.plan import AMOUNTS
@@ -44,7 +45,8 @@ def all_tables(results: pd.DataFrame) -> list[ResultTable]:
             found += make(rows)
     found += seen_tables(results[results["part"] == "seen"])
     real = results[results["part"] == "real"]
-    return found + (real_tables(real) if len(real) else [])
+    found += real_tables(real) if len(real) else []
+    return found + ambient_tables(results[results["part"] == "ambient"])
 
 
 def scarcity_tables(rows: pd.DataFrame) -> list[ResultTable]:

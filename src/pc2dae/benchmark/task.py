@@ -16,17 +16,31 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pc2dae.atomic import replacing
-from pc2dae.benchmark.plan import ON_REAL, BenchmarkPlan, Contender, ablation, contenders, scarcity, seen, trained
+from pc2dae.benchmark.plan import (
+    ON_REAL,
+    BenchmarkPlan,
+    Contender,
+    ablation,
+    ambient,
+    contenders,
+    scarcity,
+    seen,
+    trained,
+)
 from pc2dae.errors import FlightError
-from pc2dae.filters import FILTERS
+from pc2dae.registry import SHIPPED
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from pc2dae.benchmark.cases import Case
+
 ReportUnit = Callable[[str, int, int], None]  # last finished unit, units done, total units
 RESULTS = "results.parquet"
 TIMES = "times.csv"  # CPU time of each unit [s]
-SIMULATED = "simulated"  # the set of simulated flights
+SIMULATED = "simulated"  # the set of simulated flights …
+LAGGED = "ambient"  # … and the same scored against the air
+LAGGED_REAL = "ambient-"  # real records seen through artificial sensors
 
 
 @dataclass(frozen=True)
@@ -81,9 +95,10 @@ def so_far(plan: BenchmarkPlan, out: Path, *, data: Path | None = None) -> pd.Da
     done = [unit for unit in units_of(plan, data) if unit.piece(out).exists()]
     if not done:
         raise FlightError(f"no finished part of this benchmark in {out}", hint="run it without --so-far")
-    flown = Counter((unit.part, unit.contender) for unit in done if unit.source == SIMULATED)
+    simulated = (SIMULATED, LAGGED)
+    flown = Counter((unit.part, unit.contender) for unit in done if unit.source in simulated)
     most = {part: max(n for (p, _), n in flown.items() if p == part) for part, _ in flown}
-    return _gather([u for u in done if u.source != SIMULATED or flown[(u.part, u.contender)] == most[u.part]], out)
+    return _gather([u for u in done if u.source not in simulated or flown[(u.part, u.contender)] == most[u.part]], out)
 
 
 def units_of(plan: BenchmarkPlan, data: Path | None) -> list[Unit]:
@@ -106,6 +121,10 @@ def units_of(plan: BenchmarkPlan, data: Path | None) -> list[Unit]:
             for contender in _for_real(plan, seeds=plan.seeds if has_truth(name) else 1)
             if has_training(name) or not contender.is_trained
         ]
+    if "ambient" in plan.parts:
+        places = [(LAGGED, flight) for flight in held_out(plan.flights)]
+        places += [(LAGGED_REAL + name, file) for name, file in present(data) if has_truth(name)]
+        units += [Unit("ambient", contender, *place) for place in places for contender in ambient()]
     return units
 
 
@@ -134,17 +153,28 @@ def _train(unit: Unit, out: Path, data: Path | None) -> None:
 def _score(unit: Unit, out: Path, data: Path | None) -> None:
     import pandas as pd
 
-    from pc2dae.benchmark.cases import simulated_cases
-    from pc2dae.benchmark.real import real_cases
     from pc2dae.benchmark.scoring import score_contender
 
-    is_simulated = unit.source == SIMULATED or data is None
-    cases = simulated_cases(unit.flight) if is_simulated else real_cases(Path(data or ""), unit.source, unit.flight)
-    asked = cases[:1] if is_simulated and unit.contender.is_aside else cases
+    cases = _cases_of(unit, data)
+    asked = cases[:1] if unit.source == SIMULATED and unit.contender.is_aside else cases
     tables = [score_contender(unit.contender, c, part=unit.part, checkpoint=unit.checkpoint(out)) for c in asked]
     some = [table for table in tables if len(table)] or tables[:1]
     with replacing(unit.piece(out)) as temporary:
         pd.concat(some, ignore_index=True).to_parquet(temporary, index=False)
+
+
+def _cases_of(unit: Unit, data: Path | None) -> tuple[Case, ...]:
+    from pc2dae.benchmark.ambient import ambient_cases
+    from pc2dae.benchmark.cases import simulated_cases
+    from pc2dae.benchmark.real import lagged_cases, real_cases
+
+    if unit.source == LAGGED:
+        return ambient_cases(unit.flight)
+    if unit.source == SIMULATED or data is None:
+        return simulated_cases(unit.flight)
+    if unit.source.startswith(LAGGED_REAL):
+        return lagged_cases(data, unit.source.removeprefix(LAGGED_REAL), unit.flight)
+    return real_cases(data, unit.source, unit.flight)
 
 
 def _gather(units: Sequence[Unit], out: Path) -> pd.DataFrame:
@@ -197,7 +227,7 @@ def processor_seconds(out: Path) -> float:
 
 def _edition(contender: Contender) -> str:
     """Identifier of a shipped model's weights, so that new weights are scored again."""
-    if contender.is_trained or contender.method in FILTERS or contender.method == "truth":
+    if contender.is_trained or contender.method not in SHIPPED:
         return ""
     return "-" + sha256((files("pc2dae.weights") / f"{contender.method}.onnx").read_bytes()).hexdigest()[:12]
 

@@ -23,7 +23,7 @@ def benchmark(
     out: Path = typer.Option(..., "-o", "--out", metavar="DIR", help="Folder of results; the same command resumes."),
     quick: bool = typer.Option(False, "--quick", help="5 flights, shipped weights: under 3 minutes."),
     methods: str | None = typer.Option(None, help="Comma-separated: classical, oracle, neural, shipped, or any name."),
-    parts: str | None = typer.Option(None, help="Comma-separated: simulated, seen, scarcity, ablation, real."),
+    parts: str | None = typer.Option(None, help="Comma-separated: simulated, seen, scarcity, ablation, real, ambient."),
     flights: int | None = typer.Option(None, min=1, help="Held-out simulated flights (20; quick: 5)."),
     seeds: int | None = typer.Option(None, min=1, help="Training seeds (3; quick: 1)."),
     steps: int | None = typer.Option(None, min=1, help="Training steps of every network (900; quick: 150)."),
@@ -55,8 +55,8 @@ def benchmark(
     console = Console(stderr=True)
     for name in missing(plan):
         console.print(f"'{name}' has no weights in this installation: left out")
-    if "real" in plan.parts and folder is None:
-        console.print("no real measurements found: table 7 is left out")
+    if {"real", "ambient"} & set(plan.parts) and folder is None:
+        console.print("no real measurements found: tables 7, 9c and 9d are left out")
     results = room.so_far(plan, out, data=folder) if so_far else _watched(plan, out, folder, workers)
     tables = all_tables(results)
     write_tables(tables, out, plan, results, command=_command(out))

@@ -39,7 +39,7 @@ def at_native_rate(values: Floats, valid: Mask, smooth: Callable[[Array, Mask], 
     clocks: dict[tuple[int, int], list[int]] = {}
     for channel, seen in enumerate(ok):
         if seen.any():
-            clocks.setdefault(_clock(seen), []).append(channel)
+            clocks.setdefault(clock(seen), []).append(channel)
     for (stride, phase), channels in clocks.items():
         ticks = slice(phase, None, stride)
         smoothed = smooth(filled[channels, ticks], ok[channels, ticks])
@@ -48,7 +48,7 @@ def at_native_rate(values: Floats, valid: Mask, smooth: Callable[[Array, Mask], 
     return result
 
 
-def _clock(seen: Mask) -> tuple[int, int]:
+def clock(seen: Mask) -> tuple[int, int]:
     """Stride between a sensor's observations and their phase [samples]."""
     at = np.flatnonzero(seen)
     stride = max(int(np.median(np.diff(at))), 1) if len(at) > 1 else 1

@@ -48,8 +48,9 @@ def _solve(y: Array, ok: Mask, price: float) -> Array:
     bands[2] = np.convolve(np.ones(size - 2), [1.0, 4.0, 1.0]) * price + ok
     bands[1, 1:] = np.convolve(np.ones(size - 2), [-2.0, -2.0]) * price
     bands[0, 2:] = price
-    bands[2] += 1e-9  # regularisation: solvable with only one or two observations
-    smoothed: Array = solveh_banded(bands, ok * y + 1e-9 * y)
+    ridge = 1e-9 + 1e-13 * price  # above rounding: solvable with only one or two observations
+    bands[2] += ridge
+    smoothed: Array = solveh_banded(bands, ok * y + ridge * y)
     return smoothed
 
 

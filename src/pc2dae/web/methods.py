@@ -14,6 +14,8 @@ _MODELS = {
 _FILTERS = {
     "bayesshrink": ("Wavelet, BayesShrink", "sym8 with 16 cycle spins: a strong baseline"),
     "tv": ("Total variation", "preserves edges, produces steps"),
+    "nonlocal": ("Non-local means", "averages samples whose surroundings look alike"),
+    "ici": ("Confidence intervals", "means over one-sided windows as long as their intervals intersect"),
     "rts": ("Kalman smoother", "RTS with maximum-likelihood variances; with an uncertainty"),
     "matern": ("Matérn process", "a Gaussian process in state-space form; with an uncertainty"),
     "whittaker": ("Whittaker", "smoothness chosen by cross-validation"),
