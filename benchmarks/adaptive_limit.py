@@ -52,11 +52,9 @@ class Limit(nn.Module):
     def _overhear(self, _: nn.Module, __: object, output: Tensor) -> None:
         self.heard = output
 
-    def forward(
-        self, values: Tensor, valid: Tensor, sigma: Tensor, lag1: Tensor, bound: Tensor
-    ) -> tuple[Tensor, Tensor]:
+    def forward(self, values: Tensor, valid: Tensor, sigma: Tensor, *facts: Tensor) -> tuple[Tensor, Tensor]:
         """As `Adaptive.forward`; the length must be a multiple of 16."""
-        estimate, spread = self.shipped(values, valid, sigma, lag1, bound)
+        estimate, spread = self.shipped(values, valid, sigma, *facts)
         unit = spread.detach()
         heard = self.heard.reshape(*values.shape[:2], -1, values.shape[-1])
         others = heard.mean(1, keepdim=True).expand_as(heard)
@@ -86,9 +84,10 @@ def _stage(width: int) -> nn.Sequential:
 @torch.no_grad()
 def score(network: nn.Module, scenes: Scenes) -> np.ndarray:
     """MAE and SNR improvement of every channel, measured samples only, bound applied."""
-    ones = torch.ones_like(scenes.values)
-    estimate, _ = network(scenes.values, scenes.valid, ones, scenes.lag1, torch.zeros_like(ones[..., :1]))
-    error, raw = ((x - scenes.target) * scenes.valid for x in (estimate.clamp_min(0), scenes.values))
+    zero = torch.zeros_like(scenes.values)
+    lag = scenes.reading, scenes.gain, scenes.tau
+    estimate, _ = network(scenes.values, scenes.valid, scenes.gain, scenes.lag1, zero, scenes.group, *lag)
+    error, raw = ((x - scenes.target) * scenes.valid for x in (estimate.clamp_min(0), scenes.reading))
     mae = 100 * (1 - error.abs().sum(-1) / raw.abs().sum(-1))
     snr = 10 * torch.log10(raw.square().sum(-1) / error.square().sum(-1))
     return torch.stack([mae, snr], -1).flatten(0, 1).numpy()
@@ -102,7 +101,9 @@ def records() -> dict[str, list[Scenes]]:
         size = clean.shape[-1] // 16 * 16
         scaled = [np.nan_to_num((x - bound[:, None]) / noise.sigma[:, None]) for x in (noisy, clean)]
         lag1 = np.broadcast_to(np.nan_to_num(noise.lag1)[:, None], clean.shape)
-        arrays = (scaled[0], valid, lag1, scaled[1])
+        group = np.broadcast_to(np.arange(len(clean))[:, None], clean.shape)
+        one, zero = np.ones(clean.shape), np.zeros(clean.shape)
+        arrays = (scaled[0], valid, lag1, group, scaled[0], one, zero, scaled[1], zero)  # no lag
         found.setdefault(name, []).append(
             Scenes(*(torch.from_numpy(a[None, :, :size].astype(np.float32)) for a in arrays))
         )

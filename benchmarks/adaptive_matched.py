@@ -47,8 +47,9 @@ def noisy(rng: np.random.Generator, record: Record, share: float) -> tuple[np.nd
     values, known, span = record
     measured = values + share * span * rng.standard_normal(len(values))
     noise = noise_level(measured[None], known[None])
-    lag1 = np.full(len(values), np.nan_to_num(noise.lag1[0]))
-    return measured / noise.sigma[0], known, lag1, values / noise.sigma[0]
+    lag1, one, zero = (np.full(len(values), x) for x in (np.nan_to_num(noise.lag1[0]), 1.0, 0.0))
+    scaled = measured / noise.sigma[0]
+    return scaled, known, lag1, zero, scaled, one, zero, values / noise.sigma[0], zero  # no lag
 
 
 def stacked(rows: list[tuple[np.ndarray, ...]]) -> Scenes:

@@ -47,8 +47,12 @@ def inputs_of(name: str, rng: np.random.Generator, batch: int) -> tuple[list[Arr
     if name in VARIANTS:
         shape = (batch, 3, LENGTH // 2)
         bound = np.broadcast_to(rng.choice(np.array([0, 300, -5, 1e6], np.float32), (batch, 3, 1)), shape).copy()
-        values, valid, noise, lag1, group = (hostile(rng, shape) for _ in range(5))
-        return [values, _mask(valid, rng), noise, lag1, bound, group], bound
+        values, valid, noise, lag1, group, reading, gain, tau = (hostile(rng, shape) for _ in range(8))
+        lagging = rng.random((batch, 1, 1)) < 0.5
+        lag = [
+            np.where(lagging, x, free) for x, free in ((reading, values), (gain, np.float32(1)), (tau, np.float32(0)))
+        ]
+        return [values, _mask(valid, rng), noise, lag1, bound, group, *lag], bound
     shape = (batch, CHANNELS, LENGTH)
     bound = np.array([channel.lower_bound for channel in load_model(name).suite.channels])[:, None]  # type: ignore[attr-defined]
     values, valid, noise = hostile(rng, shape), _mask(hostile(rng, shape), rng), hostile(rng, shape)[..., 0].copy()
@@ -123,7 +127,8 @@ def attacked(name: str, steps: int, seed: int = 0) -> tuple[int, int]:
         given[0] = torch.from_numpy(rng.normal(0, scale, inputs[0].shape).astype(np.float32)).requires_grad_()
         given[1] = torch.ones_like(given[1])
         if name in VARIANTS:
-            given[2], given[3], given[5] = torch.ones_like(given[2]), torch.zeros_like(given[3]), given[5] * 0
+            ones, zeros = torch.ones_like(given[2]), torch.zeros_like(given[3])
+            given[2:] = [ones, zeros, given[4], zeros, given[0].detach().clone(), ones, zeros]
         else:
             given[3] = torch.ones_like(given[3])
         for _ in range(steps):
@@ -166,7 +171,9 @@ def disagreement(name: str, windows: int, seed: int = 0) -> tuple[float, float]:
         values = np.abs(rng.normal(5, 1, (batch, 3, 256)) * scale).astype(np.float32)
         ones = np.ones_like(values)
         group = np.broadcast_to(np.arange(3, dtype=np.float32)[:, None], values.shape).copy()
-        inputs = [values, ones, ones * np.float32(scale), 0 * ones, 0 * ones, group]
+        tau = np.broadcast_to(np.array([[0.0], [2.0], [8.0]], np.float32), values.shape)
+        reading = np.float32(5 * scale) + (values - np.float32(5 * scale)) / (1 + tau)
+        inputs = [values, ones, ones * np.float32(scale), 0 * ones, 0 * ones, group, reading, 1 + tau, tau.copy()]
         difference = np.abs(outputs_of(theirs, inputs)[0] - ours(*inputs)[0])
         relative = max(relative, float(difference.max() / values.max()))
         absolute = max(absolute, float(difference.max())) if scale == 1.0 else absolute

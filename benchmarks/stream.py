@@ -97,7 +97,7 @@ def against_torch(model: str) -> dict[str, float]:
     if model in VARIANTS and weights.is_file():
         network: Any = Adaptive(VARIANTS[model]).eval()
         network.load_state_dict(load(weights.read_bytes()))
-        inputs = [torch.ones(1, rows, length)] * 6
+        inputs = [torch.ones(1, rows, length)] * 9
     elif model in PAPER:
         network = PC2DAE(PAPER[model], engine.suite, Scaler.from_dict(card["scaler"])).eval()
         inputs = [torch.ones(1, rows, 128), torch.ones(1, rows, 128), torch.ones(1, 3, 128), torch.ones(1, rows)]

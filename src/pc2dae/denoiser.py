@@ -33,6 +33,8 @@ class Estimate:
     value: Floats  # finite and ≥ the bound wherever anything was observed
     unbounded: Floats  # before the bound: for integrals and ratios
     sigma: Floats | None = None  # one-sigma standard uncertainty, where the method gives one
+    systematic: Floats | None = None  # its part that does not average out
+    response: Floats | None = None  # noise-free reading, where the estimate is that of the air
 
 
 class Job(Protocol):

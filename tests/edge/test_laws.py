@@ -14,6 +14,7 @@ import pytest
 
 from pc2dae.arrays import Array
 from pc2dae.denoiser import Estimate
+from pc2dae.edge.engine import Stretch
 from pc2dae.edge.levels import WINDOW, of_flight
 from pc2dae.registry import load_model
 from pc2dae.suite import Suite, parse_suite
@@ -156,9 +157,10 @@ def test_a_record_may_be_cut(name: str, profile: str) -> None:
         whole, part = run(name, profile, x).unbounded, run(name, profile, x[:, seam:]).unbounded
     else:
         levels, new = of_flight(x, np.isfinite(x), np.zeros(1))
-        engine, later = denoiser.engine(suite_of(1)), levels.each(lambda level: level[:, seam:])
-        whole = engine._in_pieces(x, new, levels)[0]
-        part = engine._in_pieces(x[:, seam:], new[:, seam:], later)[0]
+        engine = denoiser.engine(suite_of(1))
+        stretch = Stretch(x, new, new, levels, np.full((3, 2600), np.nan), slice(0))
+        whole = engine._in_pieces(stretch)[0]
+        part = engine._in_pieces(stretch.part(seam, 2600, back=0, ahead=0))[0]
     beyond = denoiser.look_back + WINDOW
     assert np.abs(whole[:, seam + beyond :] - part[:, beyond:]).max() < EXACT
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import tracemalloc
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from itertools import pairwise
@@ -21,12 +22,13 @@ from pc2dae.edge.adaptive import AdaptiveDenoiser
 from pc2dae.edge.checks import LiveChecks
 from pc2dae.edge.engine import Engine
 from pc2dae.edge.load import open_network
-from pc2dae.edge.messages import Sample
+from pc2dae.edge.messages import Clean, Sample
 from pc2dae.edge.ready import Ready
 from pc2dae.edge.runtime import WindowedDenoiser
 from pc2dae.edge.stream import StreamingDenoiser
 from pc2dae.errors import ModelError
 from pc2dae.flags import MISSING, OUT_OF_RANGE, SATURATED, STALE
+from pc2dae.response.kernels import Kernel, Response
 from pc2dae.suite import parse_suite
 from suites import make_suite
 
@@ -47,14 +49,18 @@ Record = tuple[Array, Array, np.ndarray]
 def averaging(back: int, ahead: int) -> AdaptiveDenoiser:
     """A stand-in for the network that depends on every input within its reach: a mean of observations weighted by σ."""
 
-    def network(
-        values: Array, valid: Array, noise: Array, lag1: Array, bound: Array, group: Array
-    ) -> tuple[Array, ...]:
+    def network(*inputs: Array) -> tuple[Array, ...]:
+        values, valid, noise, lag1, bound, group, reading, gain, tau = inputs
         fine = (np.isfinite(values) & (valid > 0.5)) / noise
         weights = 1.0 / (1 + np.abs(np.arange(-back, ahead + 1)))
         wide = [
             np.pad(x, ((0, 0), (0, 0), (back, ahead)))
-            for x in (np.where(fine > 0, values, 0) * fine, fine, fine * (values - bound), fine * group)
+            for x in (
+                np.where(fine > 0, values + 0.1 * tau / gain * reading, 0) * fine,
+                fine,
+                fine * (values - bound),
+                fine * group,
+            )
         ]
         sums = [np.lib.stride_tricks.sliding_window_view(x, len(weights), axis=-1) @ weights for x in wide]
         mass = np.maximum(sums[1], 1e-9)
@@ -82,6 +88,15 @@ def windowed() -> WindowedDenoiser:
 
 
 VARIANTS = {"centred": (40, 70), "short": (40, 6), "causal": (40, 0)}
+LAGS = {
+    "no lag": {},
+    "lag": {"co": Response(Kernel(4.0), 0.6), "co2": Response(Kernel(20.0), 2.0)},
+    "lag and delay": {
+        "co": Response(Kernel(6.0), 0.6, delay_s=3.0),
+        "no": Response(Kernel(3.0), 0.6, delay_s=0.4, cross=(("co", 0.1),)),
+        "co2": Response(Kernel(15.0, "two_step", 300.0, 0.1), 2.0, delay_s=1.7),
+    },
+}
 
 
 def record(length: int, seed: int = 0) -> Record:
@@ -132,29 +147,32 @@ def offline(denoiser: Any, data: Record) -> Estimate:
 
 def assert_equal(ready: list[Ready], expected: Estimate) -> None:
     assert [r.index for r in ready] == list(range(expected.value.shape[1]))
-    for name in ("value", "unbounded"):
-        got = np.stack([getattr(r, name) for r in ready], 1)
-        np.testing.assert_allclose(got / SCALE, getattr(expected, name) / SCALE, rtol=0, atol=1e-5)
-    if expected.sigma is not None:
-        np.testing.assert_allclose(np.stack([r.sigma for r in ready], 1) / SCALE, expected.sigma / SCALE, atol=1e-5)
+    for name in ("value", "unbounded", "sigma", "response"):
+        if getattr(expected, name) is not None:
+            got = np.stack([getattr(r, name) for r in ready], 1)
+            np.testing.assert_allclose(got / SCALE, getattr(expected, name) / SCALE, rtol=0, atol=1e-5, err_msg=name)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-@settings(max_examples=8, deadline=None)
+@pytest.mark.parametrize("lag", LAGS)
+@settings(max_examples=5, deadline=None)
 @given(length=st.integers(1, 420), cuts=st.lists(st.integers(1, 400), max_size=20), seed=st.integers(0, 5))
-def test_any_chunking_equals_the_live_profile(variant: str, length: int, cuts: list[int], seed: int) -> None:
-    denoiser, data = averaging(*VARIANTS[variant]), record(length, seed)
+def test_any_chunking_equals_the_live_profile(variant: str, lag: str, length: int, cuts: list[int], seed: int) -> None:
+    denoiser, data = replace(averaging(*VARIANTS[variant]), responses=LAGS[lag]), record(length, seed)
     ready = streamed(denoiser.engine(SUITE), chunks(samples(data), cuts))
     assert_equal(ready, offline(denoiser, data))
 
 
 @pytest.mark.parametrize(("name", "length"), [("adaptive", 1000), ("adaptive-short", 300), ("adaptive-causal", 300)])
+@pytest.mark.parametrize("lag", ["no lag", "lag and delay"])
 @settings(max_examples=3, deadline=None)
 @given(cuts=st.lists(st.integers(1, 1000), max_size=8), seed=st.integers(0, 5))
-def test_the_shipped_networks_stream_what_they_denoise(name: str, length: int, cuts: list[int], seed: int) -> None:
+def test_the_shipped_networks_stream_what_they_denoise(
+    name: str, length: int, lag: str, cuts: list[int], seed: int
+) -> None:
     denoiser, _ = shipped(name, profile="live")
     assert isinstance(denoiser, AdaptiveDenoiser)
-    data = record(length, seed)
+    denoiser, data = replace(denoiser, responses=LAGS[lag]), record(length, seed)
     ready = streamed(denoiser.engine(SUITE), chunks(samples(data), cuts))
     assert_equal(ready, offline(denoiser, data))
 
@@ -164,7 +182,7 @@ def test_the_shipped_networks_stream_what_they_denoise(name: str, length: int, c
 def test_short_records_and_those_that_begin_with_nothing(name: str, length: int, missing: int) -> None:
     denoiser, _ = shipped(name, profile="live")
     assert isinstance(denoiser, AdaptiveDenoiser)
-    data = record(length)
+    denoiser, data = replace(denoiser, responses=LAGS["lag and delay"]), record(length)
     data[0][:, :missing], data[2][:, :missing] = np.nan, False
     for parts in ([samples(data)], [[s] for s in samples(data)]):
         assert_equal(streamed(denoiser.engine(SUITE), parts), offline(denoiser, data))
@@ -178,14 +196,19 @@ def test_any_chunking_equals_the_emit_rule(length: int, cuts: list[int], seed: i
     assert_equal(ready, offline(windowed(), data))
 
 
-def test_one_by_one_over_many_moves_of_the_memory() -> None:
-    denoiser, data = averaging(40, 6), record(1100)
+@pytest.mark.parametrize("lag", LAGS)
+def test_one_by_one_over_many_moves_of_the_memory(lag: str) -> None:
+    denoiser, data = replace(averaging(40, 6), responses=LAGS[lag]), record(1100)
     assert_equal(streamed(denoiser.engine(SUITE), [[s] for s in samples(data)]), offline(denoiser, data))
 
 
-@pytest.mark.parametrize(("variant", "latency"), [("short", 6), ("causal", 0)])
-def test_an_estimate_comes_exactly_after_the_look_ahead(variant: str, latency: int) -> None:
-    stream = StreamingDenoiser(averaging(*VARIANTS[variant]).engine(SUITE))
+@pytest.mark.parametrize(
+    ("variant", "lag", "latency"),
+    [("short", "no lag", 6), ("short", "lag", 6), ("short", "lag and delay", 6 + 3), ("causal", "no lag", 0),
+     ("causal", "lag", 0), ("causal", "lag and delay", 3)],
+)  # fmt: skip
+def test_an_estimate_comes_exactly_after_look_ahead_and_delay(variant: str, lag: str, latency: int) -> None:
+    stream = StreamingDenoiser(replace(averaging(*VARIANTS[variant]), responses=LAGS[lag]).engine(SUITE))
     assert stream.engine.latency_s == latency
     for n, sample in enumerate(samples(record(60))):
         assert [r.index for r in stream.feed([sample])] == ([n - latency] if n >= latency else [])
@@ -260,9 +283,10 @@ def test_one_wrong_stamp_does_not_end_a_flight_but_an_outage_is_bridged() -> Non
     assert "the clock was set from 2025-10-01T12:06:00Z to 2025-10-03T12:00:00Z" in stream.problems[-1].error
 
 
-def test_a_restored_stream_goes_on_as_if_nothing_had_happened() -> None:
-    engine, items = averaging(40, 6).engine(SUITE), samples(record(400))
-    whole = streamed(engine, [items])
+@pytest.mark.parametrize("lag", LAGS)
+def test_a_restored_stream_goes_on_as_if_nothing_had_happened(lag: str) -> None:
+    engine, items = replace(averaging(40, 6), responses=LAGS[lag]).engine(SUITE), samples(record(400))
+    whole, ahead = streamed(engine, [items]), engine.look_ahead
     first = StreamingDenoiser(engine)
     ready = first.feed(items[:217])
     second = StreamingDenoiser(engine)
@@ -271,10 +295,30 @@ def test_a_restored_stream_goes_on_as_if_nothing_had_happened() -> None:
     third.restore(second.state())
     third.follow((item, None) for item in items[217:303])
     later = third.feed(items[303:]) + third.flush()
-    assert [r.index for r in ready + later] == [*range(211), *range(297, 400)]
-    np.testing.assert_array_equal(np.stack([r.value for r in later]), np.stack([r.value for r in whole[297:]]))
+    assert [r.index for r in ready + later] == [*range(217 - ahead), *range(303 - ahead, 400)]
+    for name in ("value", "sigma", "response"):
+        got, expected = (np.stack([getattr(r, name) for r in part]) for part in (later, whole[303 - ahead :]))
+        np.testing.assert_allclose(got, expected, rtol=1e-9, err_msg=name)
     with pytest.raises(ModelError, match="another model"):
         StreamingDenoiser(averaging(40, 5).engine(parse_suite(_other(), where="test"))).restore(first.state())
+
+
+def test_a_state_saved_with_another_lag_is_refused() -> None:
+    saved = StreamingDenoiser(averaging(40, 6).engine(SUITE)).state()
+    with pytest.raises(ModelError, match="another model"):
+        StreamingDenoiser(replace(averaging(40, 6), responses=LAGS["lag"]).engine(SUITE)).restore(saved)
+
+
+def test_a_message_says_what_is_estimated_and_carries_the_reading() -> None:
+    denoiser = replace(averaging(40, 6), responses=LAGS["lag"])
+    engine = denoiser.engine(SUITE)
+    ready = streamed(engine, [samples(record(90))])[70]
+    message = Clean.model_validate_json(ready.message("f", SUITE.names, engine.latency_s, engine.lags.ambient))
+    assert message.target == {"co": "ambient", "no": "response", "co2": "ambient"}
+    assert message.response == pytest.approx({"co": ready.response[0], "co2": ready.response[2]}, rel=1e-6)
+    assert message.latency_s == 6
+    plain = Clean.model_validate_json(ready.message("f", SUITE.names, engine.latency_s))
+    assert (plain.response, set(plain.target.values())) == ({}, {"response"})
 
 
 def _other() -> str:

@@ -7,8 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from pc2dae.edge.lag import without_lag
 from pc2dae.model.adaptive import VARIANTS, Adaptive, AdaptiveConfig
 from pc2dae.model.sliding import Windows
+from pc2dae.response.kernels import Kernel, respond
 from pc2dae.training.adaptive import Deployed, reach_of
 
 SMALL = AdaptiveConfig(width=8, reach=16, right=16)
@@ -34,7 +36,8 @@ def run(
     ones = torch.ones_like(values)
     groups = torch.tensor(range(values.shape[1]) if group is None else group)[None, :, None] * ones
     with torch.no_grad():
-        return net(values, ones if valid is None else valid, sigma * ones, 0 * ones, bound + 0 * ones, groups)
+        masked = ones if valid is None else valid
+        return net(values, masked, sigma * ones, 0 * ones, bound + 0 * ones, groups, values, ones, 0 * ones)
 
 
 def test_windows_are_sums_of_their_samples() -> None:
@@ -47,7 +50,7 @@ def test_windows_are_sums_of_their_samples() -> None:
 
 def test_every_variant_is_small() -> None:
     counts = {name: sum(p.numel() for p in Adaptive(config).parameters()) for name, config in VARIANTS.items()}
-    assert all(count <= 21_500 for count in counts.values()), counts
+    assert all(count <= 22_500 for count in counts.values()), counts
 
 
 def test_look_ahead_is_what_the_variants_promise() -> None:
@@ -100,21 +103,26 @@ FLOATS = st.floats(width=32, allow_nan=True, allow_infinity=True)
     valid=arrays(np.float32, (1, 2, 40), elements=FLOATS),
     group=arrays(np.float32, (1, 2, 40), elements=FLOATS),
     bound=st.sampled_from([0.0, 300.0, -5.0]),
+    lag=st.none() | st.tuples(*3 * [arrays(np.float32, (1, 2, 40), elements=FLOATS)]),
     seed=st.integers(0, 3),
 )
-def test_any_input_gives_values_in_the_range_of_the_samples(values, noise, lag1, valid, group, bound, seed) -> None:
+def test_any_input_gives_values_in_the_range_of_the_samples(
+    values, noise, lag1, valid, group, bound, lag, seed
+) -> None:
     """Finite, at or above the bound, and before the bound within 3 σ of the samples they can be made from."""
-    least = torch.full((1, 2, 40), bound)
-    inputs = [torch.from_numpy(a) for a in (values, valid, noise, lag1)]
+    reading, gain, tau = (values, np.ones_like(values), np.zeros_like(values)) if lag is None else lag
+    facts = values, valid, noise, lag1, np.full_like(values, bound), group, reading, gain, tau
+    inputs = [torch.from_numpy(a) for a in facts]
+    least = inputs[4]
     with torch.no_grad():
-        outputs = Deployed(network(seed=seed))(*inputs, least, torch.from_numpy(group))
+        outputs = Deployed(network(seed=seed))(*inputs)
     assert all(torch.isfinite(output).all() for output in outputs)
     assert (outputs[0] >= least).all()
     assert (outputs[2] > 0).all()
     unbounded = outputs[1].numpy().astype(float)
     sigma = np.where((noise > 1e-30) & (noise < 1e30), noise, 1.0).astype(float)
     with np.errstate(invalid="ignore"):
-        seen = np.isfinite(values) & (np.abs(values) < 1e30) & (valid > 0.5)
+        seen = (np.abs(values) < 1e30) & (np.abs(reading) < 1e30) & (valid > 0.5)
     for channel in range(2):
         x = values[0, channel].astype(float)
         for t in range(40):
@@ -127,6 +135,25 @@ def test_any_input_gives_values_in_the_range_of_the_samples(values, noise, lag1,
             assert part.min() - slack <= unbounded[0, channel, t] <= part.max() + slack
 
 
+@pytest.mark.parametrize("t90_s", [4.0, 20.0])
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_with_lag_estimates_are_in_the_range_of_the_inverted_samples(t90_s: float, seed: int) -> None:
+    """[min u − 3 σ_u, max u + 3 σ_u] of the lag-free samples u within reach, σ_u their amplified noise."""
+    rng = np.random.default_rng(seed)
+    air = 20 + 100 * (np.arange(300) % 60 < 12)
+    reading = respond(air, Kernel(t90_s)) + rng.normal(0, 1, 300)
+    new = rng.random((1, 300)) < 0.8
+    free = without_lag(reading[None], new, np.zeros((1, 300)), [Kernel(t90_s)])
+    zero = np.zeros((1, 300))
+    facts = free.values, new, free.gain, free.lag1, zero, zero, free.reading, free.gain, free.tau
+    with torch.no_grad():
+        unbounded = Deployed(network(seed=seed))(*(torch.from_numpy(a[None].astype(np.float32)) for a in facts))[1]
+    for t, estimate in enumerate(unbounded[0, 0].double().numpy()):
+        part = slice(max(t - 15, 0), t + 16)
+        u, slack = free.values[0, part][new[0, part]], 3 * free.gain[0, t] + 1e-3
+        assert u.min() - slack <= estimate <= u.max() + slack
+
+
 @pytest.mark.parametrize("config", VARIANTS)
 @pytest.mark.parametrize("gain", [1.0, 1e10, 1e30, 3e38])
 def test_any_finite_weights_and_facts_give_finite_values(config: str, gain: float) -> None:
@@ -137,9 +164,10 @@ def test_any_finite_weights_and_facts_give_finite_values(config: str, gain: floa
             parameter.copy_((torch.randn_like(parameter) * gain).clamp(-3.4e38, 3.4e38))
     values = torch.randn(1, 3, 64) * torch.tensor([1.0, 1e-20, 1e29])[:, None]
     ones = torch.ones_like(values)
-    for noise, bound, group in ((1.0, 0.0, 1.0), (1e-22, 1e6, 1.0), (1e-29, -1e29, torch.nan)):
+    for noise, bound, group, tau in ((1.0, 0.0, 1.0, 0.0), (1e-22, 1e6, 1.0, 9e5), (1e-29, -1e29, torch.nan, 8.0)):
+        facts = noise * ones, 0 * ones, bound * ones, group * ones, values / 2, (1 + tau) * ones, tau * ones
         with torch.no_grad():
-            outputs = Deployed(net)(values, ones, noise * ones, 0 * ones, bound * ones, group * ones)
+            outputs = Deployed(net)(values, ones, *facts)
         assert all(torch.isfinite(output).all() for output in outputs)
         assert (outputs[0] >= bound).all()
         assert (outputs[2] > 0).all()

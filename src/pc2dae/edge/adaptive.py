@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+from zlib import crc32
 
 import numpy as np
 
@@ -13,20 +14,36 @@ from pc2dae.denoiser import LARGEST, WIDENED, Estimate, Job
 from pc2dae.edge.card import digest
 from pc2dae.edge.engine import Engine, Progress, Stretch
 from pc2dae.edge.gap_fill import bridged
+from pc2dae.edge.lag import Lags, within
 from pc2dae.edge.levels import Levels, of_flight, trailing
 from pc2dae.edge.onnx_check import Facts, card_of
 from pc2dae.edge.runtime import open_session
+from pc2dae.noise import Noise
+from pc2dae.response.inverse import gaussian_width
+from pc2dae.response.kernels import LN10, Response
 from pc2dae.suite import Suite
 
 if TYPE_CHECKING:
     import xarray as xr
 
-INPUTS = ("values", "valid", "noise", "lag1", "bound", "group")
+INPUTS = ("values", "valid", "noise", "lag1", "bound", "group", "reading", "gain", "tau")
 NEAR = 2e4  # σ above the bound: float32 still resolves a thousandth of σ there
 PIECE = 4096  # samples estimated per run: bounds memory, and is long compared with the overlap
+_CALIBRATED, _CALIBRATED_AIR = 0.9, 0.83  # factors on σ̂, of readings and of the air, from development flights
 _SHARE = 32  # a stream runs the network once per 1/32 of the look-ahead, which adds that much latency
 
 Network = Callable[..., tuple[Floats, ...]]  # the inputs above, (batch, channel, time) each
+
+
+class Widths(NamedTuple):
+    """Width at half maximum of the answer to a plume of one sample [samples], for sensors and plumes of all kinds."""
+
+    tau: Floats  # 1 + time constant [samples], increasing
+    snr: Floats  # height of the plume in the lag-free series over the noise of the reading, increasing
+    width: Floats  # (tau, snr)
+
+
+_NO_WIDTHS = Widths(np.ones(1), np.ones(1), np.full((1, 1), np.nan))
 
 
 @dataclass
@@ -43,11 +60,30 @@ class AdaptiveDenoiser:
     profile: str = "flight"
     progress: Progress | None = None
     rate_hz: float = 1.0  # of the suite it was last prepared for
+    widths: Widths = _NO_WIDTHS
+    responses: Mapping[str, Response] = field(default_factory=dict)  # of the channels whose lag is to be undone
 
     @property
     def latency_s(self) -> float:
         """Look-ahead [s] at `rate_hz`; the network counts in samples."""
         return self.look_ahead / self.rate_hz
+
+    def lags(self, suite: Suite) -> Lags:
+        """The responses of the channels of `suite`."""
+        return Lags(suite, self.responses, live=self.profile == "live")
+
+    def resolution(self, tau: float, snr: float) -> float:
+        """Width at half maximum of the answer to a plume of one sample [samples], interpolated in the card's table.
+
+        Args:
+            tau: Time constant of the sensor [samples].
+            snr: Height of its plumes in units of the noise of its reading.
+        """
+        x, y = (
+            np.log(np.clip(v, grid[0], grid[-1])) for v, grid in ((1 + tau, self.widths.tau), (snr, self.widths.snr))
+        )
+        rows = [np.interp(y, np.log(self.widths.snr), row) for row in self.widths.width]
+        return float(np.interp(x, np.log(self.widths.tau), rows))
 
     def prepare(self, flight: xr.Dataset, suite: Suite) -> Job:
         """The engine for the channels of `suite`, with their bounds and assumed noise levels at take-off."""
@@ -66,10 +102,12 @@ class AdaptiveEngine(Engine):
 
     def __init__(self, denoiser: AdaptiveDenoiser, suite: Suite) -> None:
         self.denoiser, self.suite = denoiser, suite
-        self.look_back, self.look_ahead = denoiser.look_back, denoiser.look_ahead
+        self.lags = denoiser.lags(suite)
+        self.look_back = denoiser.look_back + self.lags.look_back
+        self.look_ahead = denoiser.look_ahead + self.lags.look_ahead
         self.before, self.after = denoiser.before, denoiser.after
         self.hop = max(1, denoiser.look_ahead // _SHARE)
-        self.identity = denoiser.sha256 or denoiser.name
+        self.identity = f"{denoiser.sha256 or denoiser.name} {crc32(repr(self.lags.known).encode()):08x}"
         self.bound: Floats = np.array([channel.lower_bound for channel in suite.channels])
         self.prior: Floats = np.array([channel.noise_sigma or np.nan for channel in suite.channels])
 
@@ -78,61 +116,100 @@ class AdaptiveEngine(Engine):
         seen = valid & (np.abs(np.nan_to_num(values, nan=np.inf)) < LARGEST)
         if self.denoiser.profile == "live":
             levels, new = trailing(values, seen, self.bound, self.prior)
-            unbounded, spread = self._in_pieces(values, new, levels)
+            unbounded, spread = self._in_pieces(Stretch(values, seen, new, levels, environment, slice(0)))
+            reading, systematic = self.lags.answer(unbounded)
         else:
             levels, new = of_flight(values, seen, self.bound)
-            unbounded, spread = self._at_own_rate(values, new, levels)
-        return Estimate(np.maximum(unbounded, self.bound[:, None]), unbounded, spread)
+            found = self._at_own_rate(*self.lags.all_in_step(values, new, levels))
+            unbounded, spread, reading, systematic = found
+        response = within(self.lags.as_logged(reading), values, new, levels.sigma, self.before)
+        bounded = np.maximum(unbounded, self.bound[:, None])
+        return Estimate(bounded, unbounded, np.hypot(spread, systematic), systematic, response)
 
     def run(self, stretch: Stretch) -> Estimate:
         """Run the network on a stretch that ends at the end of the record, as in training; NaN without samples."""
-        values, new, levels, wanted = stretch.values, stretch.new, stretch.levels, stretch.wanted
+        values, new, levels, wanted, free = stretch.values, stretch.new, stretch.levels, stretch.wanted, stretch.free
+        if free is None:
+            values, new, levels = self.lags.all_in_step(values, new, levels)
+            free = self.lags.undo(values, new, levels.lag1)
         nothing = ~near(new, self.before, self.after)[:, wanted]
         if nothing.all():
             unknown = np.full(nothing.shape, np.nan)
             return Estimate(unknown, unknown, unknown)
         middle = _origin(values, new, levels.sigma, self.bound)
         zero = np.where(new.any(axis=1, keepdims=True), levels.zero - middle, 0.0)
-        arrays = (values - middle, new, _known_from_later(levels.sigma), levels.lag1, zero, levels.group)
+        sigma = _known_from_later(levels.sigma) * free.gain
+        arrays = (free.values - middle, new, sigma, free.lag1, zero, levels.group, free.reading - middle, free.gain,
+                  free.tau)  # fmt: skip
         with np.errstate(over="ignore", invalid="ignore"):  # beyond float32: infinite, which the graph masks
             inputs = [np.ascontiguousarray(x[None], dtype=np.float32) for x in arrays]
         _, moved, spread = (output[0, :, wanted].astype(np.float64) for output in self.denoiser.network(*inputs))
         unbounded = np.where(nothing, np.nan, moved + middle)
-        spread = np.where(nothing, np.nan, spread * levels.doubt[:, wanted])
+        calibrated = np.where(free.tau[:, wanted] > 0, _CALIBRATED_AIR, _CALIBRATED)
+        spread = np.where(nothing, np.nan, calibrated * spread * levels.doubt[:, wanted])
         return Estimate(np.maximum(unbounded, self.bound[:, None]), unbounded, spread)
 
-    def _at_own_rate(self, values: Floats, new: Mask, levels: Levels) -> tuple[Floats, Floats]:
-        """Estimate and uncertainty of a whole flight, on every k-th sample if no channel has new values in between.
+    def _at_own_rate(self, values: Floats, new: Mask, levels: Levels) -> tuple[Floats, ...]:
+        """Estimate, its random uncertainty, noise-free reading and systematic uncertainty of a whole flight.
+
+        They are found on every k-th sample if no channel has new values in between.
 
         The network counts in samples: a record on a finer grid, by repetition or with gaps, keeps its estimates.
         """
         at = np.flatnonzero(new.any(axis=0))
         step = int(np.gcd.reduce(np.diff(at))) if len(at) > 1 else 1
+        own = slice(int(at[0]) % step if step > 1 else 0, None, step)
+        lags = Lags(self.suite.model_copy(update={"rate_hz": self.suite.rate_hz / step}), self.denoiser.responses)
+        estimate, spread = self._bridged(values[:, own], new[:, own], levels.each(lambda x: x[:, own]), lags)
+        found = estimate, spread, *lags.answer(estimate)
         if step == 1:
-            return self._bridged(values, new, levels)
-        own = slice(int(at[0]) % step, None, step)
-        found = self._bridged(values[:, own], new[:, own], levels.each(lambda x: x[:, own]))
-        last = np.clip((np.arange(values.shape[1]) - own.start) // step, 0, found[0].shape[1] - 1)
+            return found
+        last = np.clip((np.arange(values.shape[1]) - own.start) // step, 0, estimate.shape[1] - 1)
         reached = near(new, self.before, self.after)
-        return np.where(reached, found[0][:, last], np.nan), np.where(reached, found[1][:, last], np.nan)
+        return tuple(np.where(reached, x[:, last], np.nan) for x in found)
 
-    def _bridged(self, values: Floats, new: Mask, levels: Levels) -> tuple[Floats, Floats]:
+    def _bridged(self, values: Floats, new: Mask, levels: Levels, lags: Lags) -> tuple[Floats, Floats]:
         """Estimate and uncertainty with gaps filled, within the range of the channel's own samples."""
-        estimate, spread = self._in_pieces(values, new, levels)
+        free = lags.undo(values, new, levels.lag1)
+        record = Stretch(values, new, new, levels, np.empty((3, 0)), slice(0), free)
+        estimate, spread = self._in_pieces(record)
         value, wider = bridged(estimate, spread, new)
         for row, t in np.argwhere((value != estimate) & np.isfinite(value)):
             part = slice(max(t - self.before, 0), t + self.after + 1)
-            own, slack = values[row, part][new[row, part]], WIDENED * levels.sigma[row, t]
+            own, slack = free.values[row, part][new[row, part]], WIDENED * levels.sigma[row, t] * free.gain[row, t]
             value[row, t] = np.clip(value[row, t], own.min() - slack, own.max() + slack)
         return value, wider
 
-    def _in_pieces(self, values: Floats, new: Mask, levels: Levels) -> tuple[Floats, Floats]:
+    def _in_pieces(self, record: Stretch) -> tuple[Floats, Floats]:
         """Estimate and uncertainty, piece by piece to limit memory."""
-        unbounded, spread = np.empty(values.shape), np.empty(values.shape)
-        record = Stretch(values, new, new, levels, np.empty((3, 0)), slice(0, values.shape[1]))
+        unbounded, spread = np.empty(record.values.shape), np.empty(record.values.shape)
         for at, part in self.run_record(record, size=PIECE, progress=self.denoiser.progress):
             unbounded[:, at], spread[:, at] = part.unbounded, part.sigma
         return unbounded, spread
+
+
+def lag_attributes(denoiser: AdaptiveDenoiser, suite: Suite, estimate: Estimate, noise: Noise) -> dict[str, Any]:
+    """Attributes of each channel whose lag was undone: its response, and the resolution that remains at its noise."""
+    found = {}
+    for row, (name, known) in enumerate(zip(suite.names, denoiser.lags(suite).known, strict=True)):
+        if known is None:
+            continue
+        seen = estimate.unbounded[row][np.isfinite(estimate.unbounded[row])]
+        height = np.quantile(seen, 0.99) - np.median(seen) if len(seen) else 0.0
+        tau = known.kernel.t90_s * suite.rate_hz / LN10
+        width = denoiser.resolution(tau, height / noise.sigma[row]) / suite.rate_hz
+        if known.kernel.kind == "gaussian":
+            width = max(width, gaussian_width(known.kernel.t90_s))
+        found[name] = {
+            "t90_s": round(known.kernel.t90_s, 2),
+            "t90_uncertainty_s": round(known.t90_uncertainty_s, 2),
+            "t90_source": known.source,
+            "response_kernel": known.kernel.kind,
+            "delay_s": round(known.delay_s, 2),
+            "delay_uncertainty_s": round(known.delay_uncertainty_s, 2),
+            "effective_resolution_s": round(width, 1),
+        } | ({"t90_note": known.note} if known.note else {})
+    return found
 
 
 def adaptive_of(data: bytes, facts: Facts, *, name: str, profile: str = "flight") -> AdaptiveDenoiser:
@@ -145,7 +222,8 @@ def adaptive_of(data: bytes, facts: Facts, *, name: str, profile: str = "flight"
 
     back, ahead = int(card["look_back"]), int(card["look_ahead"])
     before, after = int(card["made_from_before"]), int(card["made_from_after"])
-    return AdaptiveDenoiser(name, network, back, ahead, before, after, digest(data), profile)
+    widths = Widths(*(np.array(card["resolution"][key], np.float64) for key in Widths._fields))
+    return AdaptiveDenoiser(name, network, back, ahead, before, after, digest(data), profile, widths=widths)
 
 
 def near(seen: Mask, before: int, after: int) -> Mask:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from pc2dae.arrays import Floats, Mask
 from pc2dae.denoiser import Estimate
+from pc2dae.edge.lag import LagFree, Lags
 from pc2dae.edge.levels import Levels
 from pc2dae.suite import Suite
 
@@ -24,6 +25,7 @@ class Stretch:
     levels: Levels
     environment: Floats
     wanted: slice  # the samples to be estimated
+    free: LagFree | None = None  # without the lag, if that was undone for the whole record
 
     def part(self, start: int, stop: int, *, back: int, ahead: int) -> Stretch:
         """Samples `start` … `stop` − 1 with their context, as far as there is any."""
@@ -36,6 +38,7 @@ class Stretch:
             self.levels.each(lambda x: x[:, at]),
             self.environment[:, at],
             slice(start - first, stop - first),
+            None if self.free is None else LagFree(*(x[:, at] for x in self.free)),
         )
 
 
@@ -48,6 +51,8 @@ class Engine(ABC):
     look_ahead: int
     hop: int  # samples between two runs of the network in a stream
     needs_noise: bool
+    lags: Lags  # of its channels, as far as they are undone
+    before: int  # samples before an estimate that it can be made from
     identity: str  # of the model
 
     @property

@@ -157,7 +157,7 @@ class Gateway:
         tick.counts["estimates"] += len(ready)
 
     def _message(self, name: str, ready: Ready) -> bytes:
-        return ready.message(name, self.engine.suite.names, self.engine.latency_s)
+        return ready.message(name, self.engine.suite.names, self.engine.latency_s, self.engine.lags.ambient)
 
     def _missing(self, letter: Letter) -> bytes:
         """A replacement for a damaged estimate: the same second without values."""

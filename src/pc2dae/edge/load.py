@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib.resources import as_file, files
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from pc2dae.edge.engine import Engine
 from pc2dae.edge.onnx_check import card_of, read_limited, read_onnx
 from pc2dae.edge.runtime import WindowedDenoiser, denoiser_of
 from pc2dae.errors import ModelError, nearest
+from pc2dae.response.stated import stated_responses
 from pc2dae.suite import Suite, load_suite, presets
 from pc2dae.weights import SHIPPED
 
@@ -55,6 +57,8 @@ def live_engine(
         chosen = load_suite(suite if suite is not None else DEFAULT_SUITE if own is None else own.name)
     if exclude:
         chosen.only(list(exclude))  # an unknown name is an error
+    if isinstance(denoiser, AdaptiveDenoiser):
+        denoiser = replace(denoiser, responses=stated_responses(chosen)[0])
     engine = denoiser.engine(chosen.only([f.name for f in chosen.family if f.name not in exclude]))
     engine.ignored = frozenset(chosen.names) - frozenset(engine.suite.names)
     return engine, card

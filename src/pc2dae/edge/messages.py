@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 from pydantic.json_schema import SkipJsonSchema
@@ -60,6 +60,12 @@ class Clean(BaseModel):
     estimate: dict[str, float | None] = Field(description="at or above the channel's bound")
     unbounded: dict[str, float | None] = Field(description="before the bound: for integrals and ratios")
     uncertainty: dict[str, float | None] = Field(description="one sigma; empty if the model gives none")
+    response: dict[str, float | None] = Field(
+        default={}, description="noise-free reading of the channels whose estimate is that of the air"
+    )
+    target: dict[str, Literal["ambient", "response"]] = Field(
+        default={}, description="what is estimated: the air, or the noise-free reading where the lag is not known"
+    )
     qc: dict[str, int] = Field(description="flag bits, 0 = good")
     latency_s: float = Field(description="how long after its sample an estimate is sent")
 

@@ -23,15 +23,16 @@ class Ready:
     unbounded: Floats
     sigma: Floats | None
     bits: Bits
+    response: Floats  # noise-free reading where the estimate is that of the air, else NaN
 
     @classmethod
     def missing(cls, index: int, microseconds: int, channels: int) -> Ready:
         """A second without estimates."""
         nothing = np.full(channels, np.nan)
-        return cls(index, microseconds, nothing, nothing, None, np.full(channels, MISSING, np.int32))
+        return cls(index, microseconds, nothing, nothing, None, np.full(channels, MISSING, np.int32), nothing)
 
-    def message(self, flight: str, names: Sequence[str], latency_s: float) -> bytes:
-        """As the JSON of a `Clean` message, without the cost of validation."""
+    def message(self, flight: str, names: Sequence[str], latency_s: float, ambient: Sequence[str] = ()) -> bytes:
+        """As the JSON of a `Clean` message, without the cost of validation; `ambient` are the channels without lag."""
 
         def numbers(row: Floats) -> dict[str, float | None]:  # float32 has seven digits
             rounded = [float(f"{x:.7g}") if np.isfinite(x) else None for x in row.tolist()]
@@ -44,6 +45,8 @@ class Ready:
             "estimate": numbers(self.value),
             "unbounded": numbers(self.unbounded),
             "uncertainty": {} if self.sigma is None else numbers(self.sigma),
+            "response": {name: value for name, value in numbers(self.response).items() if name in ambient},
+            "target": {name: "ambient" if name in ambient else "response" for name in names},
             "qc": dict(zip(names, self.bits.tolist(), strict=True)),
             "latency_s": latency_s,
         }

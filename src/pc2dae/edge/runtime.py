@@ -12,6 +12,7 @@ from pc2dae.arrays import Floats, Mask
 from pc2dae.denoiser import HOP, LARGEST, LATENCY, LEAD, WINDOW, Estimate, Job, Network, emit
 from pc2dae.edge.card import digest
 from pc2dae.edge.engine import Engine, Progress, Stretch
+from pc2dae.edge.lag import Lags
 from pc2dae.edge.levels import Levels, of_flight, trailing
 from pc2dae.edge.onnx_check import card_of, verify_onnx
 from pc2dae.errors import ModelError
@@ -60,7 +61,7 @@ class WindowedDenoiser:
 class WindowedEngine(Engine):
     """A windowed network for some of its channels; the others enter as missing."""
 
-    look_back, look_ahead, hop = LEAD, WINDOW - LEAD - HOP, HOP
+    look_back, look_ahead, hop, before = LEAD, WINDOW - LEAD - HOP, HOP, LEAD
 
     def __init__(self, denoiser: WindowedDenoiser, suite: Suite) -> None:
         self.denoiser, self.suite = denoiser, suite
@@ -69,6 +70,7 @@ class WindowedEngine(Engine):
         self.bound: Floats = np.array([channel.lower_bound for channel in suite.channels])
         self.prior: Floats = np.array([channel.noise_sigma or np.nan for channel in suite.channels])
         self.rows = [denoiser.suite.names.index(name) for name in suite.names]
+        self.lags = Lags(suite, {}, live=True)  # it estimates the reading
 
     def __call__(self, values: Floats, environment: Floats, valid: Mask) -> Estimate:
         """The estimate of a whole record."""

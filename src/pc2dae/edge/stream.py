@@ -20,6 +20,7 @@ from pc2dae.edge import levels
 from pc2dae.edge.checks import LiveChecks
 from pc2dae.edge.clock import Placement, StreamClock
 from pc2dae.edge.engine import Engine
+from pc2dae.edge.lag import LiveResponse, within
 from pc2dae.edge.messages import MessageProblem, Sample, stamp
 from pc2dae.edge.ready import Ready
 from pc2dae.edge.ring import Ring
@@ -49,6 +50,7 @@ class StreamingDenoiser:
         keep = behind + self.engine.look_ahead + self.engine.hop + _PENDING
         self.ring = Ring(len(self.suite.names), keep)
         self.checks = LiveChecks(self.suite)
+        self.response = LiveResponse(self.engine.lags)
         nothing = np.zeros((len(self.prior), 0))
         self.level = levels.before(nothing, nothing > 0, self.bound, self.prior, number=0)  # current
         self.clock = StreamClock(self.suite.rate_hz, self.engine.look_ahead)
@@ -77,7 +79,7 @@ class StreamingDenoiser:
         """Take samples, with their time of arrival, whose estimates were returned before."""
         for sample, arrived in samples:
             self._take(sample, arrived, None)
-        self.given = self._ready()
+        self._settle(None)
         self.refused = []
 
     def flush(self) -> list[Ready]:
@@ -118,8 +120,9 @@ class StreamingDenoiser:
         level = np.stack([getattr(self.level, field.name) for field in fields(levels.Levels)])
         ordinary = np.stack([getattr(self.checks.ordinary, field.name) for field in fields(Extent)])
         np.savez(
-            buffer, allow_pickle=False, about=np.array(json.dumps(header)), level=level, ordinary=ordinary, **arrays
-        )
+            buffer, allow_pickle=False, about=np.array(json.dumps(header)), level=level, ordinary=ordinary,
+            response=self.response.state, **arrays,
+        )  # fmt: skip
         return buffer.getvalue()
 
     def restore(self, state: bytes) -> None:
@@ -135,6 +138,7 @@ class StreamingDenoiser:
             self.clock.restore(header["clock"])
             self.recent = dict.fromkeys((seq, time) for seq, time in header["recent"])
             self.level = levels.Levels(*saved["level"])
+            self.response.state[:] = saved["response"]
             low, high, count, is_whole = saved["ordinary"]
             self.checks.ordinary = Extent(low, high, count.astype(np.int64), is_whole > 0)
             for name, array in self.ring.arrays.items():
@@ -238,10 +242,13 @@ class StreamingDenoiser:
         return max(engine.hop * ((self.ring.stop - engine.look_ahead) // engine.hop), self.given)
 
     def _settle(self, out: list[Ready] | None) -> None:
-        if out is None:
-            self.given = self._ready()
-        else:
+        """Compute what is ready; what was returned before is computed again only if later readings depend on it."""
+        if out is not None:
             out += self._run(self._ready())
+        elif self.engine.lags.ambient:
+            self._run(self._ready())
+        else:
+            self.given = self._ready()
 
     def _run(self, stop: int) -> list[Ready]:
         """Estimates of the columns from `given` to `stop`."""
@@ -250,16 +257,28 @@ class StreamingDenoiser:
             return []
         estimate = engine.run(ring.stretch(start, stop, back=engine.look_back, ahead=engine.look_ahead))
         value = np.maximum(estimate.value, self.bound[:, None])
+        response, systematic = self._response(estimate.unbounded, start, stop)
+        sigma = None if estimate.sigma is None else np.hypot(estimate.sigma, systematic)
         self.given = stop
         ready = [
             Ready(
                 n, self.clock.time(n), value[:, n - start], estimate.unbounded[:, n - start],
-                None if estimate.sigma is None else estimate.sigma[:, n - start], ring.bits[:, n - ring.first].copy(),
+                None if sigma is None else sigma[:, n - start], ring.bits[:, n - ring.first].copy(),
+                response[:, n - start],
             )
             for n in range(start, stop)
         ]  # fmt: skip
         self.clock.forget(stop)
         return ready
+
+    def _response(self, air: Floats, start: int, stop: int) -> tuple[Floats, Floats]:
+        """Noise-free readings and systematic uncertainties of the columns from `start` to `stop`."""
+        response, systematic = self.response(air)
+        ring, first = self.ring, max(start - self.engine.before, self.ring.first)
+        at = slice(first - ring.first, stop - ring.first)
+        padded = np.pad(response, ((0, 0), (start - first, 0)), constant_values=np.nan)
+        limited = within(padded, ring.values[:, at], ring.new[:, at], ring.levels.sigma[:, at], self.engine.before)
+        return limited[:, start - first :], systematic
 
     # ── reports ──
 

@@ -32,6 +32,7 @@ _RANGE = 1e-8  # smallest unit relative to the largest value: squares do not ove
 _FEATURE = 1e12  # σ; contrasts are clipped here
 _CHANCE = 3.0  # squared correlation × samples that chance produces; this much is discounted
 _EMPTY = 1e-3  # weight of the coarser average where a window contains no sample
+_LITTLE = 1e-6  # weight of the nearest sample in a window beyond the ends
 
 
 @dataclass(frozen=True)
@@ -118,13 +119,15 @@ class Adaptive(nn.Module):
         super().__init__()
         self.config = config
         self.widths = [2**k for k in range(1, config.reach.bit_length())]
+        self.halves = self.widths[:-1]
+        self.slopes = len(self.halves) * (3 if config.right == config.reach else 2)  # see `_sloped`
         self.candidates = 1 + sum(1 + (config.right > 1) + (config.right >= w) for w in self.widths)  # see `_averages`
-        features, width = 2 * len(self.widths) + 11, config.width
+        features, width = 2 * len(self.widths) + 11 + len(self.halves) + 2, config.width
         self.enter = nn.Conv2d(features, width, 1)
         self.summarise = nn.Conv2d(width, 8, 1)
         self.enter_context = nn.Conv2d(16, width, 1)
         self.first = nn.Sequential(*(ResidualStep(width, d, ahead=config.kernel_ahead) for d in (1, 2, 4)))
-        self.choose_first = nn.Conv2d(width, self.candidates + 1, 1)
+        self.choose_first = nn.Conv2d(width, self.candidates + self.slopes + 1, 1)
         self.pair_score = nn.Parameter(  # coefficients in the order of `_pair_shares`
             torch.tensor([[-2.0, 2.0, 2.0, 0.0, 0.0, 0.0, 0.0]]).repeat(len(config.regressions), 1)
         )
@@ -132,7 +135,7 @@ class Adaptive(nn.Module):
         count = len(config.regressions)
         self.enter_second = nn.Conv2d(width + 2 + 5 * count, width, 1)
         self.second = nn.Sequential(*(ResidualStep(width, d, ahead=config.kernel_ahead) for d in (1, 2)))
-        self.choose_second = nn.Conv2d(width, self.candidates + 1 + 4 * count + 1, 1)
+        self.choose_second = nn.Conv2d(width, self.candidates + self.slopes + 1 + 4 * count + 1, 1)
         with torch.no_grad():
             for name, value in self.named_parameters():
                 if name.startswith("choose"):
@@ -160,6 +163,32 @@ class Adaptive(nn.Module):
         found.append((x * weight + _EMPTY * coarse) / (weight + _EMPTY))
         return found
 
+    def _sloped(self, reading: Tensor, weight: Tensor, tau: Tensor) -> list[Tensor]:
+        """Local mean + τ · local slope of the reading, from weighted means A₁, A₂ of adjacent stretches of h samples.
+
+        (A₁ + A₂)/2 + (τ/h)(A₂ − A₁); such a slope has 15 % more noise than that of a least-squares line. Windows end at
+        the sample, begin at it, or have it in the middle. Without look-ahead they end at it, with and without the
+        extrapolation from the middle of the window to its end.
+        """
+        config, known = self.config, weight + _EMPTY  # every window has a value: `reading` has no gaps
+        total, mass = (Windows(x, config.reach, config.right) for x in (reading * known, known))
+        ends = F.pad(reading, (config.reach - 1, total.right - 1), mode="replicate")
+        found = []
+        for h in self.halves:
+            sums, slope = total.doubled[h], tau / h
+            average = (sums + _LITTLE * ends[..., : sums.shape[-1]]) / (mass.doubled[h] + _LITTLE)
+            before, after = 0.5 - slope, 0.5 + slope
+            starts = (1 - 2 * h,) if config.right < config.reach else (1 - 2 * h, 1 - h, 0)
+            for first, second in ((self._from(average, at + k, reading) for k in (0, h)) for at in starts):
+                found.append(before * first + after * second)
+                if config.right < config.reach:
+                    found.append(second + (slope + 0.5 - 0.5 / h) * (second - first))
+        return found
+
+    def _from(self, doubled: Tensor, start: int, like: Tensor) -> Tensor:
+        """Windows that begin `start` samples after each sample."""
+        return doubled.narrow(-1, self.config.reach - 1 + start, like.shape[-1])
+
     def _filled(self, x: Tensor, mask: Tensor, mass: Windows, zero: Tensor) -> tuple[Tensor, Tensor]:
         """x with unobserved samples replaced by the finest average with an observation, and the coarsest average.
 
@@ -171,6 +200,24 @@ class Adaptive(nn.Module):
         for w in reversed(self.widths[1:]):
             coarse = (total.around(w) + _EMPTY * coarse) / (mass.around(w) + _EMPTY)
         return x * mask + coarse * (1 - mask), base
+
+    def _lag_features(self, reading: Tensor, tau: Tensor, gain: Tensor, per: Tensor) -> Tensor:
+        """Features of the lag, (batch, channel, feature, time): contrasts of sloped averages in units of their noise.
+
+        `per` is 1/σ of the reading, `tau` its time constant [samples], `gain` the growth of noise without the lag.
+        """
+        config = self.config
+        sums = Windows(reading, config.reach, config.right)
+        finer = reading + tau * (reading - shift(reading, -1))
+        found = []
+        for h in self.halves:
+            begins = 1 - h if config.right == config.reach else 1 - 2 * h
+            first, second = (self._from(sums.doubled[h], start, reading) / h for start in (begins, begins + h))
+            coarser = 0.5 * (first + second) + tau / h * (second - first)
+            found.append((finer - coarser) * (0.5 * h) ** 0.5 * torch.rsqrt(1 + 4 * (tau / h).square()))
+            finer = coarser
+        contrasts = (torch.stack(found, 2) * per[:, :, None]).clamp(-_FEATURE, _FEATURE)
+        return torch.cat([torch.asinh(contrasts), torch.log(torch.stack([1 + tau, gain], 2))], 2)
 
     def _features(self, x: Tensor, base: Tensor, bound: Tensor, per: Tensor) -> Tensor:
         """Features of x alone, (batch, channel, feature, time): contrasts of averages, edges, level, roughness.
@@ -259,15 +306,26 @@ class Adaptive(nn.Module):
     # ── forward pass ──
 
     def forward(
-        self, values: Tensor, valid: Tensor, sigma: Tensor, lag1: Tensor, bound: Tensor, group: Tensor
+        self,
+        values: Tensor,
+        valid: Tensor,
+        sigma: Tensor,
+        lag1: Tensor,
+        bound: Tensor,
+        group: Tensor,
+        reading: Tensor,
+        gain: Tensor,
+        tau: Tensor,
     ) -> tuple[Tensor, Tensor]:
         """Estimate and one-sigma uncertainty; all arrays are (batch, channel, time), in physical units.
 
-        `values` and `bound` (the level below which no true value lies) may be given relative to any constant.
+        `values` are the inverted reading, `sigma` and `lag1` describe their noise, which is `gain` times that of the
+        `reading`; `tau` [samples] is the reading's time constant. Without lag values and reading are equal, tau is 0.
+        Values, reading and `bound` (the level below which no true value lies) may be given relative to any constant.
         """
         config = self.config
         batch, channels, time = values.shape
-        fine = torch.isfinite(values) & (values.abs() < LARGEST)
+        fine = torch.isfinite(values) & (values.abs() < LARGEST) & (reading.abs() < LARGEST)
         mask = (fine & (valid > 0.5)).to(values.dtype)
         known = torch.where(mask > 0, values, torch.zeros_like(values))
         # Constant in time and a power of two, so that results do not depend on the stretch given to the network.
@@ -276,6 +334,8 @@ class Adaptive(nn.Module):
         per = 1 / sigma
         mass = Windows(mask, config.reach, config.right)
         x, base = self._filled(known / unit, mask, mass, zero)
+        read = torch.where(mask > 0, reading, torch.zeros_like(values)) / unit
+        read = self._filled(read, mask, mass, zero)[0]
         same = (known == shift(known, -1)).to(values.dtype)
         repeat = torch.where(mask > 0, same, torch.ones_like(mask)) * shift(mask, -1)  # no new value after a sample
 
@@ -283,12 +343,13 @@ class Adaptive(nn.Module):
         crowd = related.sum(1).clamp_min(1)  # channels with the same noise count as one
         flat = (batch * channels, -1, 1, time)
         state = torch.stack([mask, mass.around(8) / 15, repeat, lag1], 2)
-        h = self.enter(torch.cat([self._features(x, base, zero, per), state], 2).reshape(flat))
+        lag = self._lag_features(read - base, tau, gain, per * gain)
+        h = self.enter(torch.cat([self._features(x, base, zero, per), state, lag], 2).reshape(flat))
         h = self.first(h + self.enter_context(self._context(h, crowd).reshape(flat)))
 
         chosen = self.choose_first(h).reshape(batch, channels, -1, time)
         trust = mask * torch.sigmoid(chosen[:, :, -1])
-        averages = torch.stack(self._averages(x, trust, base), 2)
+        averages = torch.stack(self._averages(x, trust, base) + self._sloped(read, trust, tau), 2)
         y = _mixed(chosen[:, :, :-1], averages)
 
         level = y - base

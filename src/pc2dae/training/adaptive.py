@@ -21,14 +21,19 @@ from torch import Tensor, nn
 
 from pc2dae.edge.adaptive import INPUTS, adaptive_of
 from pc2dae.edge.card import Card, check_digest, digest, parse_card
+from pc2dae.edge.lag import without_lag
 from pc2dae.edge.onnx_check import verify_onnx
 from pc2dae.errors import ModelError
 from pc2dae.model.adaptive import VARIANTS, Adaptive, parameter_name
+from pc2dae.response.kernels import LN10, Kernel, respond
 from pc2dae.training.checkpoint import ship
 from pc2dae.training.export import TOLERANCE, bare, quiet, sealed
 from pc2dae.training.pretrain import LENGTH, ROWS, SETTINGS, pretrain
 
 OUTPUTS = ("estimate", "unbounded", "sigma")
+_TAUS = (0.0, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0)  # of the table of resolutions [samples] …
+_HEIGHTS = (3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0)  # … heights of a plume in units of the reading's noise …
+_DRAWS = 8  # … and draws of the noise
 
 
 class Deployed(nn.Module):
@@ -39,12 +44,23 @@ class Deployed(nn.Module):
         self.network = network
 
     def forward(
-        self, values: Tensor, valid: Tensor, noise: Tensor, lag1: Tensor, bound: Tensor, group: Tensor
+        self,
+        values: Tensor,
+        valid: Tensor,
+        noise: Tensor,
+        lag1: Tensor,
+        bound: Tensor,
+        group: Tensor,
+        reading: Tensor,
+        gain: Tensor,
+        tau: Tensor,
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Estimate, estimate before the bound, one-sigma uncertainty, each (batch, channel, time)."""
         sigma = torch.where((noise > 1e-30) & (noise < 1e30), noise, torch.ones_like(noise))
         memory = torch.where(lag1.abs() <= 1, lag1, torch.zeros_like(lag1))
-        unbounded, spread = self.network(values, valid, sigma, memory, bound, group)
+        grown = torch.where((gain > 1e-3) & (gain < 1e6), gain, torch.ones_like(gain))
+        slope = torch.where((tau >= 0) & (tau < 1e6), tau, torch.zeros_like(tau))
+        unbounded, spread = self.network(values, valid, sigma, memory, bound, group, reading, grown, slope)
         return torch.maximum(unbounded, bound), unbounded, spread
 
 
@@ -58,9 +74,55 @@ def reach_of(network: Adaptive) -> tuple[int, int]:
     moved = values.clone()
     moved[0, :, length // 2] += 50.0
     with torch.no_grad():
-        before, after = (probe(x, ones, ones, 0 * ones, 0 * ones, group)[0] for x in (values, moved))
+        before, after = (probe(x, ones, ones, 0 * ones, 0 * ones, group, x, ones, 5 * ones)[0] for x in (values, moved))
     touched = torch.nonzero((before != after).any(1)[0]).flatten() - length // 2
     return int(touched.max()), -int(touched.min())  # estimates affected after the sample are those that look back on it
+
+
+def resolution_of(network: Adaptive) -> dict[str, Any]:
+    """Width at half maximum [samples] of the answer to a plume of one sample, by time constant and height.
+
+    The answer is the difference of the estimates with and without the plume in the same noise, averaged over draws.
+    """
+    kernels = [Kernel(tau * LN10) for tau in _TAUS]
+    rng, at, shape = np.random.default_rng(0), 512, (_DRAWS, len(kernels), 1024)
+    noise = 10 * max(_HEIGHTS) + rng.standard_normal(shape)
+    plume = np.zeros(shape[2])
+    plume[at] = 1.0
+    answers = np.stack([respond(plume, kernel) for kernel in kernels])
+    widths = []
+    for height in (0.0, *_HEIGHTS):
+        parts = [_inputs(reading, kernels) for reading in noise + height * answers]
+        with torch.no_grad():
+            inputs = (torch.from_numpy(np.stack(column)) for column in zip(*parts, strict=True))
+            estimate = network(*inputs)[0].double().numpy().mean(axis=0)
+        if height == 0:
+            without = estimate
+        else:
+            widths.append([_width(row) for row in estimate - without])
+    table = np.transpose(widths)  # weak plumes and slow sensors cannot be resolved better: chance is removed
+    table = np.maximum.accumulate(np.maximum.accumulate(table[:, ::-1], axis=1)[:, ::-1], axis=0)
+    return {"tau": [1 + tau for tau in _TAUS], "snr": list(_HEIGHTS), "width": table.round(2).tolist()}
+
+
+def _inputs(reading: np.ndarray, kernels: list[Kernel]) -> tuple[np.ndarray, ...]:
+    """What the network sees of readings (channel, time) of unit noise."""
+    new, zero = np.ones(reading.shape, bool), np.zeros(reading.shape)
+    free = without_lag(reading, new, zero, kernels)
+    group = np.broadcast_to(np.arange(len(reading))[:, None], reading.shape)
+    arrays = (free.values, new, free.gain, free.lag1, zero, group, free.reading, free.gain, free.tau)
+    return tuple(a.astype(np.float32) for a in arrays)
+
+
+def _width(answer: np.ndarray) -> float:
+    """Width at half maximum, with crossings interpolated."""
+    top = int(np.argmax(answer))
+    half = answer[top] / 2
+    ends = []
+    for side in (answer[top::-1], answer[top:]):
+        under = int(np.argmax(side < half)) or len(side) - 1
+        ends.append(under - (half - side[under]) / (side[under - 1] - side[under]))
+    return float(sum(ends))
 
 
 def _elu(x: Any, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0) -> Any:
@@ -125,7 +187,9 @@ def _example(rng: np.random.Generator, batch: int, channels: int, length: int) -
     shape = (batch, channels, length)
     values = rng.normal(5, 3, shape)
     group = np.broadcast_to(np.arange(channels)[:, None], shape)
-    arrays = (values, rng.random(shape) < 0.9, np.ones(shape), np.zeros(shape), np.zeros(shape), group)
+    tau = np.broadcast_to(rng.choice([0.0, 1.0, 8.0], channels)[:, None], shape)
+    reading, zero = 5 + (values - 5) / (1 + tau), np.zeros(shape)
+    arrays = (values, rng.random(shape) < 0.9, np.ones(shape), zero, zero, group, reading, 1 + tau, tau)
     return tuple(a.astype(np.float32) for a in arrays)
 
 
@@ -134,12 +198,22 @@ def _verify(deployed: Deployed, data: bytes) -> None:
     twin = adaptive_of(data, verify_onnx(data, where="the export"), name="the export").network
     rng = np.random.default_rng(1)
     for batch, channels, length in ((1, 1, 300), (2, 15, 700), (1, 50, 64)):
-        values, valid, noise, lag1, bound, group = _example(rng, batch, channels, length)
+        values, valid, noise, lag1, bound, group, reading, gain, tau = _example(rng, batch, channels, length)
         for scale in (1e-3, 1.0, 1e3):
             bad = rng.random(values.shape) < 0.01
             scaled = values * np.float32(scale)
             scaled[bad] = rng.choice(np.array([np.nan, np.inf, -np.inf, 3e38], np.float32), bad.sum())
-            inputs = (scaled, valid, noise * np.float32(scale), lag1, bound, group)
+            inputs = (
+                scaled,
+                valid,
+                noise * np.float32(scale),
+                lag1,
+                bound,
+                group,
+                reading * np.float32(scale),
+                gain,
+                tau,
+            )
             ours = twin(*inputs)
             with torch.no_grad():
                 theirs = [x.numpy() for x in deployed(*map(torch.from_numpy, inputs))]
@@ -162,6 +236,7 @@ def make_card(network: Adaptive, *, variant: str, seed: int, steps: int) -> Card
         "look_ahead": look_ahead,
         "made_from_before": network.config.reach - 1,
         "made_from_after": network.config.right - 1,
+        "resolution": resolution_of(network),
         "trained_on": f"random simulated suites, {ROWS} channels × {LENGTH} samples a step",
         "command": f"python -m pc2dae.training.adaptive -o FOLDER --variant {variant} --steps {steps} --seed {seed}",
         "seed": seed,

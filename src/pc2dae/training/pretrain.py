@@ -3,10 +3,11 @@
 The loss follows the evaluation metrics, each channel relative to its own raw error so that none outweighs another:
     MAE/MAE₀ + ¼ log(MSE/MSE₀ + 0.003) + 0.3 · MAE of 32-s means/MAE₀ + 0.1 · pinball₀.₉(log|error|, log 1.645 σ̂).
 The last term makes ±1.645 σ̂ contain 90 % of the errors; it has no gradient with respect to the estimate.
-Most steps train on scenes of moderate signal; a fifth as many then continue with channels whose plumes rise thousands
-of σ, where one per cent of a wrong average exceeds the noise. The shipped weights are the mean of the weights after
-each stage: as good as the first in dim scenes and as the second in bright ones. Training that starts from other weights
-likewise ends halfway between these and the new ones, to retain what was learned before.
+The target is the reading without noise and, where the response of the channel is known, without lag; σ̂ does not contain
+the error of t90, which is stated separately. Most steps train on scenes of moderate signal; a fifth as many then
+continue with channels whose plumes rise thousands of σ, where one per cent of a wrong average exceeds the noise. The
+shipped weights are the mean of the weights after each stage: as good as the first in dim scenes and as the second in
+bright ones.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from pc2dae.edge.lag import without_lag
 from pc2dae.edge.levels import of_flight
 from pc2dae.model.adaptive import VARIANTS, Adaptive
 from pc2dae.simulate.random_scenes import HIGHEST_SNR, random_scene
@@ -34,26 +36,33 @@ BRIGHT_SNR = 3000.0  # a CO cell in fresh smoke
 LENGTH = 1024  # samples of a scene: a short flight
 ROWS = 48  # channels of a batch, in scenes of the same number of channels
 _CHANNELS = (1, 2, 3, 4, 6, 8, 12)
+_BRIGHT = 0.25  # share of bright batches in the first stage
 _MISJUDGED = 0.08  # relative error of a flight's estimated noise level
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Scenes:
-    """Random scenes in units of each channel's estimated noise above its bound, each (scene, channel, time)."""
+    """Random scenes in units of the noise of each channel's reading above its bound, each (scene, channel, time)."""
 
-    values: Tensor
+    values: Tensor  # without the lag, as far as it is known
     valid: Tensor
     lag1: Tensor
     group: Tensor
+    reading: Tensor
+    gain: Tensor
+    tau: Tensor
     target: Tensor
+    systematic: Tensor  # uncertainty of the target's estimate due to that of t90
 
 
 def draw_scenes(
-    rng: np.random.Generator, *, rows: int = ROWS, length: int = LENGTH, highest_snr: float = HIGHEST_SNR
+    rng: np.random.Generator, *, rows: int = ROWS, length: int = LENGTH, highest_snr: float | None = None
 ) -> Scenes:
-    """A batch of scenes, all with the same random number of channels."""
+    """A batch of scenes, all with the same random number of channels; a quarter of the batches are bright."""
     channels = int(rng.choice(_CHANNELS))
+    if highest_snr is None:
+        highest_snr = BRIGHT_SNR if rng.random() < _BRIGHT else HIGHEST_SNR
     parts = [_scaled(rng, channels, length, highest_snr) for _ in range(max(rows // channels, 1))]
     return Scenes(*(torch.from_numpy(np.stack(column).astype(np.float32)) for column in zip(*parts, strict=True)))
 
@@ -62,15 +71,19 @@ def _scaled(rng: np.random.Generator, channels: int, length: int, highest_snr: f
     scene = random_scene(rng, channels, length, highest_snr=highest_snr)
     levels, new = of_flight(scene.noisy, scene.valid, scene.bound)
     sigma = np.nan_to_num(levels.sigma, nan=1.0) * rng.lognormal(0, _MISJUDGED, channels)[:, None]
-    values, target = ((x - scene.bound[:, None]) / sigma for x in (scene.noisy, scene.clean))
-    return values, new, levels.lag1, levels.group, target
+    reading, target, clean = ((x - scene.bound[:, None]) / sigma for x in (scene.noisy, scene.air, scene.clean))
+    free = without_lag(reading, new, levels.lag1, scene.kernels)
+    systematic = scene.doubt[:, None] * np.abs(target - clean)
+    return free.values, new, free.lag1, levels.group, free.reading, free.gain, free.tau, target, systematic
 
 
 def scene_loss(network: nn.Module, batch: Scenes, step: int) -> dict[str, Tensor]:
     """The terms above, averaged over channels; samples in gaps have a weight of 0.3."""
-    ones = torch.ones_like(batch.values)
-    estimate, sigma = network(batch.values, batch.valid, ones, batch.lag1, torch.zeros_like(ones), batch.group)
-    error, raw = estimate - batch.target, (batch.values - batch.target) * batch.valid
+    zero = torch.zeros_like(batch.values)
+    estimate, sigma = network(
+        batch.values, batch.valid, batch.gain, batch.lag1, zero, batch.group, batch.reading, batch.gain, batch.tau
+    )
+    error, raw = estimate - batch.target, (batch.reading - batch.target) * batch.valid
     share = batch.valid.mean(-1).clamp_min(0.05)
     mae_raw = raw.abs().mean(-1) / share + 0.05
     mse_raw = raw.square().mean(-1) / share + 0.01
@@ -79,7 +92,7 @@ def scene_loss(network: nn.Module, batch: Scenes, step: int) -> dict[str, Tensor
     mae = (weight * error.abs()).mean(-1) / mae_raw
     mse = (weight * error.square()).mean(-1) / mse_raw
     slow = F.avg_pool1d(error.flatten(0, 1)[:, None], 32, 16).abs().mean(-1).reshape(mae.shape) / mae_raw
-    excess = torch.log(error.detach().abs() + 1e-4) - torch.log(1.645 * sigma)
+    excess = torch.log(error.detach().abs() + 1e-4) - torch.log(1.645 * torch.hypot(sigma, batch.systematic))
     return {
         "mae": _bounded(mae).mean(),
         "mse": 0.25 * torch.log(mse + 0.003).mean(),
@@ -101,7 +114,6 @@ def pretrain(
     network = Adaptive(VARIANTS[variant])
     if start is not None:
         network.load_state_dict(load_file(start))
-    initial = {key: value.clone() for key, value in network.state_dict().items()}
     folder.mkdir(parents=True, exist_ok=True)
 
     def report(look: Look) -> None:
@@ -117,7 +129,5 @@ def pretrain(
             state=folder / f"{name}.safetensors", report=report)  # fmt: skip
         ends.append({key: value.clone() for key, value in network.state_dict().items()})
     found = {key: torch.stack([end[key] for end in ends]).mean(0) for key in ends[0]}
-    if start is not None:
-        found = {key: 0.5 * (value + initial[key]) for key, value in found.items()}
     network.load_state_dict(found)
     return network

@@ -1,0 +1,249 @@
+"""The lag of a record's channels: undone before the network, and what remains uncertain after it (numpy only)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pc2dae.arrays import Floats, Mask
+from pc2dae.denoiser import WIDENED
+from pc2dae.edge.levels import Levels
+from pc2dae.response.inverse import FORGOTTEN, LONGEST, Inverted, invert
+from pc2dae.response.kernels import LN10, Kernel, Response, memory, respond
+from pc2dae.suite import Suite
+
+_TAPS = (-2, -1, 0, 1, 2, 3)  # samples between which a reading is interpolated
+_WITHIN = 12**-0.5  # samples: where within a sample an edge of a plume lies is not known
+
+
+class LagFree(NamedTuple):
+    """What a network is told about the lag, each (channel, time)."""
+
+    values: Floats  # reading without lag
+    reading: Floats
+    lag1: Floats  # autocorrelation of the noise of `values`
+    gain: Floats  # that noise relative to the noise of the reading
+    tau: Floats  # time constant of the reading [samples]
+
+
+def without_lag(
+    reading: Floats,
+    new: Mask,
+    lag1: Floats,
+    kernels: Sequence[Kernel | None],
+    rate_hz: float = 1.0,
+    spacing: Sequence[int | None] | None = None,
+) -> LagFree:
+    """Undo the known kernels; a channel without one remains as it is."""
+    apart = [None] * len(kernels) if spacing is None else spacing
+    free = LagFree(reading.copy(), reading, np.array(lag1), np.ones(reading.shape), np.zeros(reading.shape))
+    for row, (kernel, every) in enumerate(zip(kernels, apart, strict=True)):
+        if kernel is not None:
+            found = invert(reading[row], new[row], kernel, lag1=lag1[row], rate_hz=rate_hz, spacing=every)
+            _put(free, row, found)
+    return free
+
+
+def _put(free: LagFree, row: int, found: Inverted) -> None:
+    free.values[row], free.gain[row], free.lag1[row], free.tau[row] = found
+
+
+class Lags:
+    """The responses of a suite's channels, as far as they are known."""
+
+    def __init__(self, suite: Suite, responses: Mapping[str, Response], *, live: bool = False) -> None:
+        self.suite, self.rate_hz = suite, suite.rate_hz
+        self.known = [_live(responses.get(name)) if live else responses.get(name) for name in suite.names]
+        self.kernels = [None if known is None else known.kernel for known in self.known]
+        self.delay = np.array([0.0 if r is None else r.delay_s * suite.rate_hz for r in self.known])  # samples
+        native = np.array([channel.native_rate_hz or suite.rate_hz for channel in suite.channels])
+        slow = native < suite.rate_hz
+        self.delay[slow] = np.round(self.delay[slow])  # there is no sample in between
+        # A stream does not know the whole record, of which a flight takes the median.
+        self.spacing = [max(round(suite.rate_hz / rate), 1) if live else None for rate in native]
+        t90 = np.array([0.0 if kernel is None else kernel.t90_s for kernel in self.kernels])
+        self.memory = np.array([memory(x, suite.rate_hz) for x in t90])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            relative = np.array([0.0 if r is None else r.t90_uncertainty_s for r in self.known]) / t90
+        self.t90_doubt = np.where(t90 > 0, relative, 0.0)
+        finest = _WITHIN / suite.rate_hz
+        self.delay_doubt = np.array([0.0 if r is None else np.hypot(r.delay_uncertainty_s, finest) for r in self.known])
+
+    @property
+    def ambient(self) -> tuple[str, ...]:
+        """The channels whose lag is undone."""
+        return tuple(name for name, kernel in zip(self.suite.names, self.kernels, strict=True) if kernel is not None)
+
+    @property
+    def look_back(self) -> int:
+        """Samples after which a first-order sensor has forgotten the air."""
+        tau = max((k.t90_s * self.rate_hz / LN10 for k in self.kernels if k is not None), default=0.0)
+        memory = min(int(np.ceil(-np.log(FORGOTTEN) * tau)), LONGEST)
+        return memory + int(np.ceil(max(-self.delay.min(initial=0), 0))) - _TAPS[0]
+
+    @property
+    def look_ahead(self) -> int:
+        """Samples by which the latest channel lags behind the air, with those that a value between samples needs."""
+        whole, part, _ = self._taps()
+        return int((whole + _TAPS[-1] * (part[:, 0] > 0)).max(initial=0))
+
+    def in_step(self, values: Floats, new: Mask) -> tuple[Floats, Mask, Mask]:
+        """Readings at the time of the air, x(t + d): which are new, and which lie between samples.
+
+        Between samples the polynomial through six of them is taken, next to a gap the nearest sample. A straight line
+        would lower the peaks of narrow plumes by a tenth, a cubic by several per cent.
+        """
+        whole, part, weights = self._taps()
+        taps = [(shifted(values, whole + k, 0.0), shifted(new, whole + k, False)) for k in _TAPS]
+        between = np.logical_and.reduce([ok for _, ok in taps]) & (part > 0)
+        (first, has_first), (second, has_second) = taps[_TAPS.index(0)], taps[_TAPS.index(1)]
+        later = (part >= 0.5) & has_second
+        nearest = np.where(later, second, first)
+        smooth = sum(np.where(ok, x, 0.0) * weights[:, k, None] for k, (x, ok) in enumerate(taps))
+        return np.where(between, smooth, nearest), between | later | ((part < 0.5) & has_first), between
+
+    def all_in_step(self, values: Floats, new: Mask, levels: Levels) -> tuple[Floats, Mask, Levels]:
+        """Readings at the time of the air, which are new, and their levels."""
+        if not self.delay.any():
+            return values, new, levels
+        whole, _, weights = self._taps()
+        values, new, between = self.in_step(values, new)
+        power = (weights**2).sum(axis=1, keepdims=True)  # of the noise of a weighted sum
+        memory = (weights[:, 1:] * weights[:, :-1]).sum(axis=1, keepdims=True) / power
+        moved = levels.each(lambda x: shifted(x, whole, np.nan, hold=True))
+        lag1 = np.where(between, np.clip(moved.lag1 + memory, -0.6, 0.95), moved.lag1)
+        sigma = np.where(between, np.sqrt(power), 1.0) * moved.sigma
+        return values, new, replace(moved, sigma=sigma, lag1=lag1, group=levels.group)
+
+    def _taps(self) -> tuple[NDArray[np.intp], Floats, Floats]:
+        """Whole and fractional part of the delays, and Lagrange's weights of the samples `_TAPS` in between."""
+        whole = np.floor(self.delay).astype(np.intp)
+        part = self.delay - whole
+        weights = [np.prod([(part - j) / (k - j) for j in _TAPS if j != k], axis=0) for k in _TAPS]
+        return whole, part[:, None], np.stack(weights, axis=1)
+
+    def as_logged(self, air: Floats) -> Floats:
+        """The reverse of `in_step`, for values without gaps."""
+        at = np.arange(air.shape[1], dtype=np.float64)
+        rows = [np.interp(at - d, at, x, left=np.nan) if d else x for d, x in zip(self.delay, air, strict=True)]
+        return np.asarray(rows)
+
+    def undo(self, reading: Floats, new: Mask, lag1: Floats) -> LagFree:
+        """Channels in step with the air, without lag.
+
+        A channel formed by subtracting others, x_i = s_i − Σ k_j x_j, is formed anew from lag-free series: dipoles at
+        the edges of plumes, due to the different lags of its parts, disappear.
+        """
+        free = without_lag(reading, new, lag1, self.kernels, self.rate_hz, self.spacing)
+        for row, (known, kernel) in enumerate(zip(self.known, self.kernels, strict=True)):
+            if known is None or kernel is None or not known.cross:
+                continue
+            parts = [(self.suite.names.index(name), gain) for name, gain in known.cross if name in self.suite.names]
+            if not parts:
+                continue
+            both = new[row] & np.logical_and.reduce([new[part] for part, _ in parts])
+            signal = reading[row] + sum(gain * reading[part] for part, gain in parts)
+            apart = self.spacing[row]
+            _put(free, row, invert(signal, both, kernel, lag1=lag1[row], rate_hz=self.rate_hz, spacing=apart))
+            free.values[row] -= sum(gain * free.values[part] for part, gain in parts)
+            free.values[row] = np.where(both, free.values[row], reading[row])
+        return free
+
+    def response(self, air: Floats) -> Floats:
+        """Noise-free readings (channel, time) of lag-corrected channels, in step with the air; NaN for others."""
+        found = np.full(air.shape, np.nan)
+        for row, kernel in enumerate(self.kernels):
+            known = np.isfinite(air[row])
+            if kernel is not None and known.any():
+                last = np.maximum.accumulate(np.where(known, np.arange(len(known)), -1))  # a gap keeps the last value
+                begun = last >= 0
+                found[row, begun] = respond(air[row, last[begun]], kernel, self.rate_hz)
+                found[row, ~known] = np.nan
+        return found
+
+    def answer(self, air: Floats) -> tuple[Floats, Floats]:
+        """Noise-free readings in step with the air, and systematic uncertainties of a whole record."""
+        response = self.response(air)
+        before = np.concatenate([air[:, :1], air[:, :-1]], axis=1)
+        return response, self.systematic(air, np.where(np.isfinite(before), before, air), response)
+
+    def systematic(self, air: Floats, before: Floats, response: Floats) -> Floats:
+        """Standard uncertainty due to t90 and delay; `before` is the air one sample earlier.
+
+        u − r = τ dr/dt, so a relative error of τ makes that relative error of u − r; a delay error makes δ du/dt.
+        """
+        shape = (-1,) + (1,) * (air.ndim - 1)
+        lag = np.abs(air - response) * self.t90_doubt.reshape(shape)
+        late = np.abs(air - before) * (self.delay_doubt * self.rate_hz).reshape(shape)
+        return np.asarray(np.hypot(np.nan_to_num(lag), np.nan_to_num(late)))
+
+
+class LiveResponse:
+    """Readings and systematic uncertainties of a stream, second by second, as `Lags` gives them for a record."""
+
+    def __init__(self, lags: Lags) -> None:
+        self.lags = lags
+        rows = len(lags.known)
+        self.state: Floats = np.full((rows, lags.look_ahead + 5), np.nan)
+        self.air, self.before, self.reading = self.state[:, 0], self.state[:, 1], self.state[:, 2]
+        self.past = self.state[:, 3:]  # readings in step with the air, newest last
+
+    def __call__(self, air: Floats) -> tuple[Floats, Floats]:
+        """Noise-free readings as logged and systematic uncertainties, for the next columns (channel, time) of air."""
+        lags, columns = self.lags, []
+        corrected = np.array([kernel is not None for kernel in lags.kernels])
+        if not corrected.any():
+            return np.full(air.shape, np.nan), np.zeros(air.shape)
+        whole = np.floor(lags.delay).astype(np.intp)
+        part, rows = lags.delay - whole, np.arange(len(whole))
+        for now in air.T:
+            self.air[:] = np.where(np.isfinite(now), now, self.air)
+            started = np.isfinite(self.reading)
+            self.reading[:] = np.where(started, lags.memory * (self.reading - self.air), 0.0) + self.air
+            in_step = np.where(corrected & np.isfinite(now), self.reading, np.nan)
+            self.past[:, :-1] = self.past[:, 1:].copy()
+            self.past[:, -1] = in_step
+            late = np.where(part > 0, self.past[rows, -2 - whole], 0.0)
+            before = np.where(np.isfinite(self.before), self.before, now)
+            columns.append((
+                (1 - part) * self.past[rows, -1 - whole] + part * late,
+                lags.systematic(now, before, in_step),
+            ))  # fmt: skip
+            self.before[:] = now
+        logged, systematic = (np.stack(column, axis=1) for column in zip(*columns, strict=True))
+        return logged, systematic
+
+
+def within(response: Floats, values: Floats, new: Mask, sigma: Floats, reach: int) -> Floats:
+    """Noise-free readings limited to the range of the samples of the last `reach`, widened by 3 σ; NaN without any."""
+    low, high = (_running(np.where(new, sign * values, -np.inf), reach) for sign in (-1, 1))
+    limited = np.clip(response, -low - WIDENED * sigma, high + WIDENED * sigma)
+    return np.asarray(np.where(np.isfinite(high), limited, np.nan))
+
+
+def _running(values: Floats, reach: int) -> Floats:
+    """Maximum over the last `reach` samples, by doubling."""
+    held, width = values.copy(), 1
+    while width < reach:
+        step = min(width, reach - width)
+        held[:, step:] = np.maximum(held[:, step:], held[:, :-step].copy())
+        width += step
+    return held
+
+
+def shifted(array: Any, by: NDArray[np.intp], beyond: Any, *, hold: bool = False) -> Any:
+    """Each row of `array` at t + by; `beyond` where the record has ended, or its last value."""
+    at = np.arange(array.shape[1]) + by[:, None]
+    moved = np.take_along_axis(np.asarray(array), np.clip(at, 0, array.shape[1] - 1), axis=1)
+    return moved if hold else np.where((at >= 0) & (at < array.shape[1]), moved, beyond)
+
+
+def _live(known: Response | None) -> Response | None:
+    """The part of a response that a stream can undo: the fast part of two steps, and no Gaussian, which looks ahead."""
+    if known is None or known.kernel.kind == "gaussian":
+        return None
+    return replace(known, kernel=Kernel(known.kernel.t90_s))
