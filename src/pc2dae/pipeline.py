@@ -15,6 +15,7 @@ import xarray as xr
 
 from pc2dae.align.ingest_report import IngestReport
 from pc2dae.denoiser import Denoiser
+from pc2dae.edge.adaptive import AdaptiveDenoiser, lag_attributes
 from pc2dae.errors import FlightError, LogError, ModelError, nearest
 from pc2dae.flight.schema import LEVELS, add_history, channel_arrays, check_flight, level_of, suite_of
 from pc2dae.flight.stream import Stream
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from pc2dae.training.fit import Look, TrainingSettings
 
 Paths = Iterable[str | PathLike[str]]
+TARGETS = ("ambient", "response")
 PROFILES = ("flight", "live")  # noise level from the whole flight, or as in a stream
 
 
@@ -122,6 +124,7 @@ def denoise(
     *,
     model: str | Path | Denoiser | None = None,
     suite: str | Path | Suite | None = None,
+    target: str | None = None,
     strength: float = 1.0,
     profile: str = "flight",
     keep: Sequence[str] = (),
@@ -129,6 +132,9 @@ def denoise(
     progress: Progress | None = None,
 ) -> xr.Dataset:
     """Denoise a flight: channels hold clean values at or above their bound, the input is kept as `<name>_raw`.
+
+    `target` is `ambient` (the air, without the sensor's lag where that is known; the default of adaptive models) or
+    `response` (the noise-free reading, the only one that other models estimate).
 
     `model` is a shipped name (default `adaptive`, live `adaptive-short`), a checkpoint folder, an ONNX file, a filter's
     name or a denoiser; `suite` overrides the flight's own; `strength` blends from 0 (raw, bounded) to 1; profile `live`
@@ -151,15 +157,18 @@ def denoise(
         denoiser = load_model(chosen_model, profile=profile, progress=progress)
     else:
         denoiser = chosen_model
+    check_estimable(denoiser, target=target, strength=strength)
     ready = prepare(flight)
     measured = suite_of(ready)
     noise = noise_level(*channel_arrays(ready, measured))
     kept, unusable, left_raw = choose_families(ready, denoiser, noise=noise, keep=keep, exclude=exclude)
+    denoiser, lagging = for_target(denoiser, ready, kept, target=target, strength=strength)
     values, environment, valid = arrays_of(ready, kept)
     estimate = denoiser.prepare(ready, kept)(values, environment, valid)
     noise = noise.rows([measured.names.index(name) for name in kept.names])
     blended = blend(estimate, values, valid, noise=noise.sigma[:, None], strength=strength)
-    clean = with_estimate(ready, kept, blended, noise, unusable=unusable)
+    lags = lag_attributes(denoiser, kept, blended, noise) if isinstance(denoiser, AdaptiveDenoiser) else {}
+    clean = with_estimate(ready, kept, blended, noise, lags=lags, unusable=unusable)
     empty = without_observation(ready, [*kept.names, *(channel.name for channel in unusable)])
     left_raw += [f"{name} (no usable sample: {why})" for name, why in empty.items()]
     clean.attrs |= {
@@ -167,9 +176,32 @@ def denoise(
         "pc2dae_model_sha256": getattr(denoiser, "sha256", "") or "none",
         "pc2dae_strength": strength,
         "pc2dae_left_raw": "; ".join(left_raw) or "none",
+        "pc2dae_lag_not_corrected": "; ".join(f"{name} ({why})" for name, why in lagging.items()) or "none",
     }
     line = f"denoised {', '.join(f.name for f in kept.family)} with {denoiser.name}, strength {strength:g}"
     return add_history(clean, line + (f"; left raw: {'; '.join(left_raw)}" if left_raw else ""), level="denoised")
+
+
+def for_target(
+    denoiser: Denoiser, flight: xr.Dataset, suite: Suite, *, target: str | None, strength: float
+) -> tuple[Denoiser, dict[str, str]]:
+    """The denoiser with the responses it is to undo, and why it does not undo those of the other channels."""
+    from pc2dae.response.known import known_responses
+    from pc2dae.response.stated import stated_responses
+
+    if not isinstance(denoiser, AdaptiveDenoiser) or strength < 1.0 or target == "response":
+        return denoiser, {}
+    responses, reasons = stated_responses(suite) if denoiser.profile == "live" else known_responses(flight, suite)
+    return replace(denoiser, responses=responses), reasons
+
+
+def check_estimable(denoiser: Denoiser, *, target: str | None, strength: float = 1.0) -> None:
+    """Refuse an unknown target, and `ambient` from what estimates the reading."""
+    if target not in (None, *TARGETS):
+        raise ModelError(f"unknown target '{target}'", hint=nearest(str(target), TARGETS))
+    if target == "ambient" and not (isinstance(denoiser, AdaptiveDenoiser) and strength == 1.0):
+        what = f"'{denoiser.name}'" if strength == 1.0 else f"strength {strength:g}"
+        raise ModelError(f"{what} estimates the reading, not the air", hint="leave out --target, or use adaptive")
 
 
 def choose_families(

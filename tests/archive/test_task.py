@@ -15,6 +15,7 @@ from pc2dae.archive import task
 from pc2dae.archive.layout import Archive
 from pc2dae.archive.sources import FlightSource, digest, find_sources
 from pc2dae.archive.task import denoise_one, denoise_within, is_done, order_of
+from pc2dae.errors import ModelError
 from pc2dae.flight import read_flight, write_flight
 from pc2dae.pipeline import denoise
 from pc2dae.simulate import plan_campaign, write_campaign
@@ -68,6 +69,13 @@ def test_what_is_done_stays_until_something_changes(archive: Archive, source: Fl
     again = denoise_one(source, order_of("ma5"), archive)
     assert again["source_sha256"] != first["source_sha256"]
     assert again["start"] == "2025-10-05T13:00:00.000Z"
+
+
+def test_another_target_is_another_order() -> None:
+    keys = {order_of("adaptive", target=target).key for target in (None, "ambient", "response")}
+    assert len(keys) == 3
+    with pytest.raises(ModelError, match="'savgol' estimates the reading"):
+        order_of("savgol", target="ambient")
 
 
 def test_a_flight_whose_worker_died_after_its_marker_is_left_alone(archive: Archive, source: FlightSource) -> None:

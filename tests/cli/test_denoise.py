@@ -196,6 +196,30 @@ def test_a_wrong_choice_is_told_before_the_input_is_opened(table, words, said):
         run(*words.split())
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("--model adaptive --target ambiant", r"unknown target 'ambiant'; did you mean 'ambient'\?"),
+        ("--model ma5 --target ambient", "'ma5' estimates the reading, not the air"),
+        ("--model adaptive --target ambient --strength 0.5", r"strength 0\.5 estimates the reading, not the air"),
+    ],
+)
+def test_a_target_that_cannot_be_estimated_is_refused(table, words, said):
+    with pytest.raises(ModelError, match=said):
+        run("denoise", "log.csv", "-o", "c.nc", "--suite", "own.toml", *words.split())
+
+
+def test_what_was_estimated_is_said(table):
+    Path("own.toml").write_text(TOML.replace('units = "ppm"', 'units = "ppm"\nt90_s = 3'))
+    words = ("denoise", "log.csv", "-o", "c.nc", "--suite", "own.toml", "--model", "adaptive")
+    out = run(*words).stdout
+    assert "\nlag corrected: co2 (t90 3.0 s); not corrected: co" in out
+    assert "no (t90 unknown: not in the suite and no faster channel saw its plumes)\n" in out
+    assert read_flight("c.nc")["co2"].attrs["target"] == "ambient"
+    assert "lag corrected" not in run(*words, "--target", "response", "--force").stdout
+    assert "co2_response" not in read_flight("c.nc")
+
+
 def test_an_unknown_profile_is_refused(table):
     with pytest.raises(ModelError, match=r"unknown profile 'life'; did you mean 'live'\?"):
         run("denoise", "log.csv", "-o", "c.nc", "--suite", "own.toml", "--model", "ma5", "--profile", "life")

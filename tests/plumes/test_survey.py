@@ -132,6 +132,18 @@ def test_matched_resolution_mends_the_slope_of_differently_slow_channels() -> No
     assert errors[True] < 0.5 * errors[False]
 
 
+def test_a_lag_that_was_corrected_is_not_undone_again() -> None:
+    free = flight(noise=0.05)  # nothing lags in it
+    for name in ("bc_ir_1", "bc_ir_2", "co_a", "co_b", "co2_li830"):  # t90 of 2 and 4 s in the suite
+        free[name].attrs |= {"target": "ambient", "effective_resolution_s": 1.0}
+    ratios = survey(free, matched=True).ratios.set_index(["scope", "ratio", "method"])
+    assert ratios.loc[("flight", "bc/co", "slope"), "value"] == pytest.approx(4, rel=0.002)
+    free["co_b"].attrs["target"] = "response"  # slower than its corrected twin: no longer averaged with it
+    free["co_b"] = 2 * free["co_b"]
+    lagging = survey(free).ratios.set_index(["scope", "ratio", "method"])
+    assert lagging.loc[("flight", "bc/co", "slope"), "value"] == pytest.approx(4, rel=0.002)
+
+
 def test_species_that_do_not_rise_together_have_no_slope() -> None:
     apart = flight()
     for name in ("no_a", "no_b", "no2_a", "no2_b"):  # beside the smoke, as from a road

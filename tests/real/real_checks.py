@@ -54,6 +54,16 @@ def observations(clean: xr.Dataset, name: str) -> tuple[Array, Mask]:
     return raw, np.isfinite(raw) & (clean[f"qc_{name}"].values & NOT_MEASURED == 0)
 
 
+def in_step(clean: xr.Dataset, name: str) -> tuple[Array, Mask]:
+    """The observations at the time of the air: earlier by the channel's delay, in whole samples."""
+    raw, seen = observations(clean, name)
+    early = round(clean[name].attrs.get("delay_s", 0.0) * suite_of(clean).rate_hz)
+    at = np.arange(len(raw)) + early
+    inside = (at >= 0) & (at < len(raw))
+    at = np.clip(at, 0, len(raw) - 1)
+    return np.where(inside, raw[at], np.nan), seen[at] & inside
+
+
 def scale(clean: xr.Dataset, name: str) -> float:
     """A channel's scale: how far its observations spread; how large they are where they do not."""
     raw, seen = observations(clean, name)
@@ -88,20 +98,26 @@ def _sigma(raw: Array, seen: Mask) -> float:
 
 
 def outside_raw_range(clean: xr.Dataset, name: str, *, profile: str = "flight") -> int:
-    """How many estimates of the reading lie more than 3 σ outside the observations they can be made from.
+    """How many estimates lie more than 3 σ outside the observations they can be made from.
 
-    Those are the 255 samples before, and as many after as the model reaches.
+    Those are the 255 samples before, and as many after as the model reaches. Estimates of the air may lie further by
+    τ times the steepest slope, and their σ is amplified.
     """
-    raw, seen = observations(clean, name)
-    low, high = range_within_reach(raw, seen, after=REACH_AFTER[clean.attrs["pc2dae_model"]])
-    margin = SIGMAS * noise_sigma(clean, name, profile=profile) + AGREEMENT * scale(clean, name)
+    raw, seen = in_step(clean, name)
+    after = REACH_AFTER[clean.attrs["pc2dae_model"]]
+    low, high = range_within_reach(raw, seen, after=after)
+    tau = clean[name].attrs.get("t90_s", 0.0) / np.log(10.0) * suite_of(clean).rate_hz
+    slope = np.abs(np.diff(raw, prepend=raw[0]))
+    steepest = np.nan_to_num(range_within_reach(slope, np.isfinite(slope), after=after)[1])
+    sigma = noise_sigma(clean, name, profile=profile)
+    margin = SIGMAS * sigma * np.hypot(1 + tau, tau) + tau * steepest + AGREEMENT * scale(clean, name)
     estimate = clean[f"{name}_unbounded"].values
     return int(np.sum((estimate < low - margin) | (estimate > high + margin)))
 
 
 def missing_mismatches(clean: xr.Dataset, name: str) -> int:
     """How many samples have an estimate with no observation within reach, or none although there is one."""
-    raw, seen = observations(clean, name)
+    raw, seen = in_step(clean, name)
     low, _ = range_within_reach(raw, seen, after=REACH_AFTER[clean.attrs["pc2dae_model"]])
     is_missing = np.isnan(low)
     return int(sum((np.isnan(clean[v].values) != is_missing).sum() for v in (name, f"{name}_unbounded")))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import shutil
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
@@ -23,6 +24,7 @@ from pc2dae.edge.messages import Sample
 from pc2dae.edge.stream import StreamingDenoiser
 from pc2dae.flight import write_flight
 from pc2dae.flight.schema import suite_of
+from pc2dae.response.stated import stated_responses
 from pc2dae.suite import Suite
 from pc2dae.web import tasks, upload_check
 from pc2dae.web.settings import Limits
@@ -46,7 +48,8 @@ def denoised(flight: xr.Dataset, model: str, profile: str) -> xr.Dataset:
 def streamed(clean: xr.Dataset, model: str) -> dict[str, Array]:
     """Unbounded estimates by channel that a stream gives for the samples which `clean` was made from."""
     names = denoised_names(clean)
-    stream = StreamingDenoiser(loaded(model, "live").engine(_only(suite_of(clean), names)))
+    suite = _only(suite_of(clean), names)
+    stream = StreamingDenoiser(replace(loaded(model, "live"), responses=stated_responses(suite)[0]).engine(suite))
     items = samples(clean, names)
     ready = [r for at in range(0, len(items), _CHUNK) for r in stream.feed(items[at : at + _CHUNK])] + stream.flush()
     assert not stream.problems, stream.problems

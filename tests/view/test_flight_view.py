@@ -36,6 +36,24 @@ def test_series_hold_the_estimate_inside_its_band(clean: xr.Dataset) -> None:
     assert not series["thinned"]
 
 
+def test_what_each_channel_estimates_is_shown(clean: xr.Dataset) -> None:
+    known = {"target": "ambient", "t90_s": 4.0, "t90_uncertainty_s": 0.6, "t90_source": "suite", "delay_s": 0.5,
+             "delay_uncertainty_s": 0.2, "effective_resolution_s": 1.2, "t90_note": "poor fit"}  # fmt: skip
+    both = clean.assign(co=clean["co"].assign_attrs(known), co_response=clean["co"] + 7)
+    both.attrs["pc2dae_lag_not_corrected"] = "no2 (t90 unknown: not in the suite); co2 (t90 unknown: not in the suite)"
+    view = FlightView(both)
+    data = view.as_json()
+    assert {c["name"]: c["target"] for c in data["channels"]} == {"co": "ambient", "no2": "response", "co2": "response"}
+    (lag,) = (t for t in data["tables"]["quality"] if t["title"] == "Lag")
+    assert [row["cells"] for row in lag["rows"][:2]] == [
+        ["co", "air (ambient)", "4.00 ± 0.60", "0.50 ± 0.20", "1.2", "suite", "poor fit"],
+        ["no2", "reading (response)", "–", "–", "–", "", "t90 unknown: not in the suite"],
+    ]
+    shown = json.loads(view.series(100))["channels"]
+    assert max(shown["co"]["response"]) == max(shown["co"]["estimate"]) + 7
+    assert shown["no2"]["response"] is None
+
+
 def test_a_flight_that_is_not_denoised_has_no_estimate(measured: xr.Dataset) -> None:
     view = FlightView(measured)
     assert json.loads(view.series())["channels"]["no2"]["estimate"] is None

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
 
+from pc2dae.edge.messages import Clean
 from pc2dae.web.live_buffer import KEPT, LiveBuffer
+from pc2dae.web.live_feed import LiveFeed
 
 
 def test_whoever_comes_late_gets_the_last_minutes_once() -> None:
@@ -35,3 +38,12 @@ def test_listening_ends_when_the_server_does() -> None:
         return len([event async for event in buffer.listen(0, 10.0)])
 
     assert asyncio.run(asyncio.wait_for(go(), 5)) == 1
+
+
+def test_the_page_hears_what_is_estimated() -> None:
+    about = {"flight": "f", "seq": 0, "time": "2025-10-01T12:00:00Z", "unbounded": {}, "uncertainty": {}, "qc": {}}
+    clean = Clean(**about, latency_s=20, estimate={"co": 9.0}, response={"co": 7.0}, target={"co": "ambient"})
+    feed = LiveFeed()
+    feed.add_estimate(clean.model_dump_json().encode(), in_order=False)
+    event = json.loads(feed.buffer.events[0][2])
+    assert (event["estimate"], event["response"], event["target"]) == ({"co": 9.0}, {"co": 7.0}, {"co": "ambient"})

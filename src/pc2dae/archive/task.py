@@ -17,7 +17,7 @@ from pc2dae.archive.layout import DONE, FAILED, Archive, FlightRecord
 from pc2dae.archive.sources import FlightSource, digest, open_source, stamp
 from pc2dae.denoiser import Denoiser
 from pc2dae.errors import ModelError, explain
-from pc2dae.pipeline import denoise
+from pc2dae.pipeline import check_estimable, denoise
 from pc2dae.registry import SHIPPED, load_model
 from pc2dae.suite import Suite, parse_suite
 
@@ -32,22 +32,26 @@ class Order:
     model_sha256: str = ""  # of the client's copy of the weights
     suite: str | None = None  # JSON
     zone: str | None = None
+    target: str | None = None
 
     @property
     def key(self) -> str:
         """A fingerprint of the order; if it changes, flights are denoised again."""
         decides = self.model_sha256 if self.model_sha256 not in ("", "none") else self.model
-        return sha256(repr((decides, self.suite, self.zone)).encode()).hexdigest()[:16]
+        return sha256(repr((decides, self.suite, self.zone, self.target)).encode()).hexdigest()[:16]
 
 
-def order_of(model: str | Path, *, suite: Suite | None = None, zone: str | None = None) -> Order:
-    """The order for a model, which must be loadable."""
+def order_of(
+    model: str | Path, *, suite: Suite | None = None, zone: str | None = None, target: str | None = None
+) -> Order:
+    """The order for a model, which must be loadable and able to estimate the target."""
     name = str(model)
     denoiser = _model(name)
+    check_estimable(denoiser, target=target)
     if name not in SHIPPED and Path(name).exists():
         name = str(Path(name).resolve())  # workers may run in another folder
     text = None if suite is None else suite.model_dump_json(exclude_defaults=True)
-    return Order(name, _sha256(denoiser), text, zone)
+    return Order(name, _sha256(denoiser), text, zone, target)
 
 
 def is_done(source: FlightSource, order: Order, archive: Archive) -> bool:
@@ -129,7 +133,7 @@ def _made(source: FlightSource, order: Order, archive: Archive, record: FlightRe
     if _sha256(denoiser) != order.model_sha256:
         raise ModelError(f"'{order.model}' of this worker differs from the client's", hint="install the same version")
     archive.marker(source.name).unlink(missing_ok=True)  # the present output is about to be replaced
-    clean = denoise(open_source(source, suite=suite, zone=order.zone), model=denoiser)
+    clean = denoise(open_source(source, suite=suite, zone=order.zone), model=denoiser, target=order.target)
     clean.attrs |= {"pc2dae_source": source.name, "pc2dae_source_sha256": record["source_sha256"]}
     row = row_of(clean)
     return row | {"output_sha256": archive.write(clean, source.name), "status": DONE, "error": None}

@@ -36,6 +36,7 @@ def denoise(
     workers: int = WORKERS,
     scheduler: str | None = SCHEDULER,
     model: str = typer.Option("adaptive", help="As in `pc2dae denoise`; a file must be visible to all workers."),
+    estimated: str | None = typer.Option(None, "--target", help="As in `pc2dae denoise`: ambient or response."),
     suite: str | None = typer.Option(None, help="Suite of plain CSVs: a TOML file or a preset."),
     zone: str | None = typer.Option(None, help='Time zone of stamps that carry none: "UTC", "-05:00".'),
     memory: str = MEMORY,
@@ -54,7 +55,7 @@ def denoise(
     from pc2dae.archive.task import order_of
     from pc2dae.suite import load_suite
 
-    order = order_of(model, suite=None if suite is None else load_suite(suite), zone=zone)
+    order = order_of(model, suite=None if suite is None else load_suite(suite), zone=zone, target=estimated)
     place = Archive(target.resolve())
     if not place.markers.exists():
         check_folder(place.root, force=force)

@@ -27,6 +27,11 @@ def denoise(
         help="adaptive (default), adaptive-short (default live), adaptive-causal, lean, wide, "
         "a trained MODEL, an .onnx file, a filter.",
     ),
+    target: str | None = typer.Option(
+        None,
+        help="ambient: the air, without the sensor's lag where that is known (default of adaptive models); "
+        "response: the noise-free reading (all other models).",
+    ),
     suite: str | None = typer.Option(None, help="Suite of a plain CSV: a TOML file or a preset."),
     zone: str | None = typer.Option(
         None, help='Time zone of stamps that carry none: "UTC", "-05:00", "America/Regina".'
@@ -54,13 +59,13 @@ def denoise(
     from pc2dae.pipeline import sentinel_lines
     from pc2dae.suite import load_suite
 
-    targets = _targets(inputs, out)
-    for target in targets:
-        check_target(target)
-        check_output(target, inputs=inputs, force=force)
+    outputs = _outputs(inputs, out)
+    for output in outputs:
+        check_target(output)
+        check_output(output, inputs=inputs, force=force)
     if suite is not None:
         load_suite(suite).only([*keep, *exclude])  # report an unknown family before any log is read
-    for source, target in zip(inputs, targets, strict=True):
+    for source, output in zip(inputs, outputs, strict=True):
         flight = _opened(source, suite=suite, zone=zone, salvage=salvage)
         started = time.perf_counter()
         with Progress(console=Console(stderr=True), transient=True) as progress:
@@ -68,15 +73,22 @@ def denoise(
                 _update, progress, progress.add_task(f"denoising {source.name}", total=flight.sizes["time"])
             )
             clean = pc2dae.denoise(
-                flight, model=model, strength=strength, profile=profile, keep=keep, exclude=exclude, progress=report
+                flight,
+                model=model,
+                target=target,
+                strength=strength,
+                profile=profile,
+                keep=keep,
+                exclude=exclude,
+                progress=report,
             )
         seconds = time.perf_counter() - started
-        write_flight(clean, target)
+        write_flight(clean, output)
         for line in sentinel_lines(flight, clean):
             typer.echo(line)
-        _summarise(clean, source, target, seconds)
-    described = again(suite=suite) if targets[0].suffix.lower() == ".csv" else ""  # a CSV does not contain its suite
-    typer.echo(f"next: pc2dae report {targets[0]}{described} -o report.html")
+        _summarise(clean, source, output, seconds)
+    described = again(suite=suite) if outputs[0].suffix.lower() == ".csv" else ""  # a CSV does not contain its suite
+    typer.echo(f"next: pc2dae report {outputs[0]}{described} -o report.html")
 
 
 def _opened(source: Path, *, suite: str | None, zone: str | None, salvage: bool) -> xr.Dataset:
@@ -96,7 +108,7 @@ def _update(progress: Progress, task: TaskID, done: int, total: int) -> None:
     progress.update(task, completed=done)
 
 
-def _targets(inputs: list[Path], out: Path) -> list[Path]:
+def _outputs(inputs: list[Path], out: Path) -> list[Path]:
     """The output of each input: `out` itself for one, a file of the same stem inside it for several."""
     from pc2dae.errors import Pc2daeError
 
@@ -104,14 +116,14 @@ def _targets(inputs: list[Path], out: Path) -> list[Path]:
         return [out]
     if out.suffix or out.is_file():
         raise Pc2daeError(f"{len(inputs)} inputs cannot go into one file {out}", hint="name a folder: -o clean/")
-    targets = [out / f"{path.stem}{'.csv' if path.suffix.lower() == '.csv' else '.nc'}" for path in inputs]
-    if len(set(targets)) < len(targets):
-        twice = next(t.name for t in targets if targets.count(t) > 1)
+    outputs = [out / f"{path.stem}{'.csv' if path.suffix.lower() == '.csv' else '.nc'}" for path in inputs]
+    if len(set(outputs)) < len(outputs):
+        twice = next(t.name for t in outputs if outputs.count(t) > 1)
         raise Pc2daeError(f"two inputs would both become {twice}", hint="denoise them into different folders")
-    return targets
+    return outputs
 
 
-def _summarise(clean: xr.Dataset, source: Path, target: Path, seconds: float) -> None:
+def _summarise(clean: xr.Dataset, source: Path, output: Path, seconds: float) -> None:
     """Print what was denoised, the share of negative values, low zeros, what was left raw, and the output."""
     import numpy as np
 
@@ -132,6 +144,8 @@ def _summarise(clean: xr.Dataset, source: Path, target: Path, seconds: float) ->
         f"{source.name}: {len(names)} channel{'' if len(names) == 1 else 's'} of {', '.join(families)},"
         f" {clean.sizes['time']:,} samples in {seconds:.1f} s with {clean.attrs['pc2dae_model']}{strength}"
     )
+    for line in _lag_lines(clean, names):
+        typer.echo(line)
     if shares:
         typer.echo(f"below the bound: {shares[0]:.1f} % of values before, {shares[1]:.1f} % after")
     if low := [name for name in names if has_low_zero(clean[f"qc_{name}"].values)]:
@@ -140,4 +154,21 @@ def _summarise(clean: xr.Dataset, source: Path, target: Path, seconds: float) ->
         reasons = ", ".join(f"{name} ({why})" for name, why in empty.items())
         typer.echo(f"no usable sample: {reasons}; no estimate, logged values are in <name>_raw")
     left = [part for part in clean.attrs["pc2dae_left_raw"].split("; ") if part.partition(" (")[0] not in empty]
-    typer.echo(f"written: {target}" + ("" if left in (["none"], []) else f"; left raw: {'; '.join(left)}"))
+    typer.echo(f"written: {output}" + ("" if left in (["none"], []) else f"; left raw: {'; '.join(left)}"))
+
+
+def _lag_lines(clean: xr.Dataset, names: list[str]) -> list[str]:
+    """What was estimated: channels corrected for their lag, those that are not with the reason, and warnings."""
+    from pc2dae.view.summary import lag_not_corrected
+
+    corrected = [name for name in names if clean[name].attrs["target"] == "ambient"]
+    sharing: dict[str, list[str]] = {}  # reason: channels
+    for name, why in lag_not_corrected(clean).items():
+        sharing.setdefault(why, []).append(name)
+    if not corrected and not sharing:
+        return []
+    done = ", ".join(f"{name} (t90 {clean[name].attrs['t90_s']:.1f} s)" for name in corrected)
+    left = ", ".join(f"{', '.join(group)} ({why})" for why, group in sharing.items())
+    parts = [f"lag corrected: {done or 'none'}", *([f"not corrected: {left}"] if left else [])]
+    notes = {name: clean[name].attrs["t90_note"] for name in corrected if "t90_note" in clean[name].attrs}
+    return ["; ".join(parts), *(f"warning: {name}: {note}" for name, note in notes.items())]

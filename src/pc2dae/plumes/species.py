@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from pc2dae.suite import Channel, Suite
 
 _STANDARD_NAMES = {
@@ -28,11 +30,13 @@ def species_of(channel: Channel) -> str | None:
     return first if first in _NAMES else None
 
 
-def sensors(suite: Suite) -> dict[str, tuple[str, ...]]:
+def sensors(suite: Suite, width_s: Mapping[str, float] | None = None) -> dict[str, tuple[str, ...]]:
     """Channels that represent each species: the fastest sensors; for black carbon, the wavelength nearest 880 nm.
 
-    Sensors with a t90 up to twice the shortest are averaged; slower sensors would smooth out resolved structure.
+    Sensors with a t90 up to twice the shortest, or up to two samples, are averaged; slower sensors would smooth out
+    resolved structure. `width_s` replaces the t90 of some channels [s].
     """
+    widths = {c.name: c.t90_s or 0.0 for c in suite.channels} | dict(width_s or {})
     chosen: dict[str, tuple[str, ...]] = {}
     for species in sorted(_NAMES):
         channels = [c for c in suite.channels if species_of(c) == species]
@@ -43,8 +47,8 @@ def sensors(suite: Suite) -> dict[str, tuple[str, ...]]:
             channels = [
                 c for c in channels if abs((c.wavelength_nm or _BC_WAVELENGTH_NM) - _BC_WAVELENGTH_NM) == nearest
             ]
-        fastest = min((c.t90_s or 0.0 for c in channels), default=0.0)
-        channels = [c for c in channels if (c.t90_s or 0.0) <= 2 * fastest]
+        fastest = max(min((widths[c.name] for c in channels), default=0.0), 1 / suite.rate_hz)
+        channels = [c for c in channels if widths[c.name] <= 2 * fastest]
         if channels:
             chosen[species] = tuple(c.name for c in channels)
     return chosen

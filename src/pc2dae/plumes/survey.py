@@ -64,7 +64,8 @@ class Signal:
     sum_variance: float  # variance that each sample adds to a sum
     seen: Mask  # observed (not interpolated) samples
     unseen_sigma: Array  # stated uncertainty of samples not observed; 0 where observed or not stated
-    t90_s: float
+    t90_s: float  # 0 where the lag was corrected
+    width_s: float  # t90, or the effective resolution where the lag was corrected
     units: str
 
     @cached_property
@@ -94,7 +95,7 @@ def survey(flight: xr.Dataset, *, matched: bool = False) -> Survey:
     found = [_encounter_rows(flight, name, signal, rate) for name, signal in signals.items()]
     begun = [row for _, apart in found for row in apart]
     tracer = _tracer(species)
-    if tracer is not None and not any(row[0] in sensors(suite)[tracer] for row in begun):
+    if tracer is not None and not any(row[0] in _sensors(signals, suite)[tracer] for row in begun):
         # The mean of several sensors can be elevated although no single one is.
         begun += _encounter_rows(flight, tracer, species[tracer], rate)[1]
     intervals = encounter_intervals(species, rate)
@@ -129,14 +130,15 @@ def channel_signals(flight: xr.Dataset, suite: Suite) -> dict[str, Signal]:
     x = np.stack(values)
     level = background(x, np.array(sigma))
     limit = _limit(x, np.array(sigma))
-    t90s, units = [suite[n].t90_s or 0.0 for n in names], [suite[n].units for n in names]
-    columns = zip(x - level, level, limit, sigma, variance, seen, unseen, t90s, units, strict=True)
+    t90s, widths = zip(*(_response(flight, suite, name) for name in names), strict=True)
+    units = [suite[name].units for name in names]
+    columns = zip(x - level, level, limit, sigma, variance, seen, unseen, t90s, widths, units, strict=True)
     return {name: Signal(*column) for name, column in zip(names, columns, strict=True)}
 
 
 def species_signals(signals: dict[str, Signal], suite: Suite, *, matched: bool = False) -> dict[str, Signal]:
     """One signal per species: mean of its sensors weighted by 1/σ², gases in ppb; NOₓ = NO + NO₂."""
-    chosen = {s: [signals[n] for n in names if n in signals] for s, names in sensors(suite).items()}
+    chosen = {s: [signals[n] for n in names if n in signals] for s, names in _sensors(signals, suite).items()}
     species = {s: _averaged(group) for s, group in chosen.items() if group}
     if "nox" not in species and {"no", "no2"} <= species.keys() and species["no"].units == species["no2"].units:
         species["nox"] = _added(species["no"], species["no2"])
@@ -147,12 +149,12 @@ def species_signals(signals: dict[str, Signal], suite: Suite, *, matched: bool =
 
 
 def encounter_intervals(species: dict[str, Signal], rate_hz: float) -> list[tuple[int, int]]:
-    """Plume intervals of the flight from the tracer (CO, else CO₂, else BC), widened by the slowest response time."""
+    """Plume intervals of the flight from the tracer (CO, else CO₂, else BC), widened by the slowest response."""
     tracer = _tracer(species)
     if tracer is None:
         return []
     signal = species[tracer]
-    margin = int(np.ceil(max(s.t90_s for s in species.values()) * rate_hz)) + 2
+    margin = int(np.ceil(max(s.width_s for s in species.values()) * rate_hz)) + 2
     inside = [part for part in extents(signal.excess, signal.limit) if signal.saw_rise(part[0])]
     return widened(inside, margin, len(signal.excess))
 
@@ -202,7 +204,7 @@ def _ratios(a: Signal, b: Signal, parts: list[tuple[int, int]]) -> list[tuple[st
     found = [("integral", integral_ratio(_total(a, parts), below))]
     x, y = b.excess[index], a.excess[index]
     if correlation(x, y) >= LEAST_CORRELATION:
-        block = max(10, int(np.ceil(3 * max(a.t90_s, b.t90_s))))
+        block = max(10, int(np.ceil(3 * max(a.width_s, b.width_s))))
         found.append(("slope", slope_ratio(x, y, sigma_x=b.sigma, sigma_y=a.sigma, block=block)))
     return [(method, ratio) for method, ratio in found if ratio.sigma > 0]
 
@@ -226,6 +228,18 @@ def _encounter_rows(
         dest.append((name, len(dest) + 1, time[e.start], time[e.stop - 1], time[e.peak_at], e.duration / rate, e.peak,
                      excess.value / rate, excess.sigma / rate, snr, signal.units))  # fmt: skip
     return rows, begun
+
+
+def _sensors(signals: dict[str, Signal], suite: Suite) -> dict[str, tuple[str, ...]]:
+    return sensors(suite, {name: signal.width_s for name, signal in signals.items()})
+
+
+def _response(flight: xr.Dataset, suite: Suite, name: str) -> tuple[float, float]:
+    """t90 and width of the response that is still in a channel [s]."""
+    attrs, t90_s = flight[name].attrs, suite[name].t90_s or 0.0
+    if attrs.get("target") != "ambient":
+        return t90_s, t90_s
+    return 0.0, float(np.nan_to_num(attrs["effective_resolution_s"]))  # NaN: a network without a table of widths
 
 
 def _best(flight: xr.Dataset, name: str) -> Array:
@@ -256,14 +270,14 @@ def _averaged(group: list[Signal]) -> Signal:
     scales = [kind[s.units] / (1.0 if kind is PPB else kind[first]) for s in group]
     weights = np.array([1.0 / max((s.sigma * k) ** 2, 1e-30) for s, k in zip(group, scales, strict=True)])
     weights /= weights.sum()
-    return _combined(group, weights * scales, t90_s=max(s.t90_s for s in group))
+    return _combined(group, weights * scales)
 
 
 def _added(first: Signal, second: Signal) -> Signal:
-    return _combined([first, second], np.ones(2), t90_s=max(first.t90_s, second.t90_s))
+    return _combined([first, second], np.ones(2))
 
 
-def _combined(group: list[Signal], weights: Array, *, t90_s: float) -> Signal:
+def _combined(group: list[Signal], weights: Array) -> Signal:
     """Weighted sum Σ wᵢ·signalᵢ, assuming independent sensor errors."""
     sigma = float(np.sqrt(sum((w * s.sigma) ** 2 for w, s in zip(weights, group, strict=True))))
     excess = np.sum([w * s.excess for w, s in zip(weights, group, strict=True)], axis=0)
@@ -273,9 +287,10 @@ def _combined(group: list[Signal], weights: Array, *, t90_s: float) -> Signal:
     units = "ppb" if group[0].units in PPB else group[0].units
     seen = np.all([s.seen for s in group], axis=0)
     unseen = np.sqrt(sum((w * s.unseen_sigma) ** 2 for w, s in zip(weights, group, strict=True)))
-    return Signal(excess, level, limit, sigma, variance, seen, unseen, t90_s, units)
+    t90_s, width_s = max(s.t90_s for s in group), max(s.width_s for s in group)
+    return Signal(excess, level, limit, sigma, variance, seen, unseen, t90_s, width_s, units)
 
 
 def _slowed(signal: Signal, t90_s: float, rate_hz: float) -> Signal:
     excess = match_response(signal.excess, signal.t90_s, t90_s, rate_hz=rate_hz)
-    return replace(signal, excess=excess, t90_s=t90_s)
+    return replace(signal, excess=excess, t90_s=t90_s, width_s=max(signal.width_s, t90_s))

@@ -14,7 +14,7 @@ import pandas as pd
 import xarray as xr
 
 from pc2dae.flight.schema import check_flight
-from pc2dae.flight.truth import truth_at
+from pc2dae.flight.truth import truth_at, truth_name
 from pc2dae.inspection import inspect_flight
 from pc2dae.metrics.metric_info import METRICS
 from pc2dae.suite import Suite
@@ -22,7 +22,7 @@ from pc2dae.view import quality, summary
 from pc2dae.view.flags import KINDS, Span, flag_spans
 from pc2dae.view.formatting import Table, broken
 from pc2dae.view.plumes import Plumes, clearest, milliseconds, plume_facts, plume_table, plumes_of, ratio_table
-from pc2dae.view.scores import score_tables
+from pc2dae.view.scores import budget_tables, score_tables
 from pc2dae.view.series import MOST_POINTS, Column, series_json, track_json
 from pc2dae.view.spectra import spectra_of
 from pc2dae.view.track import metres
@@ -92,8 +92,9 @@ class FlightView:
                 continue
             value = self.flight[c.name].values.astype(np.float64)
             columns[c.name] = value
-            if f"{c.name}_unbounded" in self.flight:
-                columns[f"{c.name} unbounded"] = self.flight[f"{c.name}_unbounded"].values
+            for kind in ("unbounded", "response"):
+                if f"{c.name}_{kind}" in self.flight:
+                    columns[f"{c.name} {kind}"] = self.flight[f"{c.name}_{kind}"].values
             if f"{c.name}_uncertainty" in self.flight:
                 reach = COVERAGE_90 * self.flight[f"{c.name}_uncertainty"].values.astype(np.float64)
                 columns[f"{c.name} low"] = np.maximum(value - reach, c.lower_bound)
@@ -118,9 +119,11 @@ class FlightView:
         return {
             "plumes": [table for table in plumes if table is not None],
             "scores": score_tables(self.scores) if self.scores is not None else [],
+            "budget": budget_tables(self.scores) if self.scores is not None else [],
             "quality": [
                 quality.verdict_table(self.inspection),
                 *quality.figures_tables(self.inspection),
+                *quality.lag_tables(self.flight, self.channels),
                 quality.channel_table(self.channels, self.inspection),
             ],
         }
@@ -139,6 +142,7 @@ class FlightView:
             "families": [{"name": name, "is_open": not denoised or bool(kept[name])} for name in self._families],
             "channels": [
                 {"name": f.name, "long_name": f.long_name, "units": f.units, "summary": f.summary,
+                 "target": f.target, "lower_bound": self.suite[f.name].lower_bound,
                  "family": self.suite.family_of(f.name)}
                 for f in self.channels
             ],
@@ -194,9 +198,11 @@ def _target(metric: str) -> str | float | None:
 
 
 def _truth_columns(flight: xr.Dataset, suite: Suite, truth: xr.Dataset) -> dict[str, Column]:
-    """The noise-free reading of a simulation at the flight's times, at or above the bound."""
+    """What the channels estimate, from a simulation, at the flight's times, at or above the bound."""
     at = truth_at(truth, flight)
-    known = [c for c in suite.channels if f"{c.name}_response" in at]
+    names = {c: truth_name(flight, c.name) for c in suite.channels}
     return {
-        f"{c.name} truth": np.maximum(at[f"{c.name}_response"].values, c.lower_bound).astype(np.float32) for c in known
+        f"{c.name} truth": np.maximum(at[name].values, c.lower_bound).astype(np.float32)
+        for c, name in names.items()
+        if name in at
     }

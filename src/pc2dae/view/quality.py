@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import xarray as xr
 
 from pc2dae.flags import FLAGS
-from pc2dae.view.formatting import Row, Table, number, percent
-from pc2dae.view.summary import ChannelFacts
+from pc2dae.view.formatting import Row, Table, number, percent, plus_minus
+from pc2dae.view.summary import ChannelFacts, lag_not_corrected
 
 _MOTION = {
     "speed_mean_m_s": "mean speed [m s⁻¹]",
@@ -65,6 +66,28 @@ def channel_table(facts: list[ChannelFacts], inspection: dict[str, Any]) -> Tabl
         " edges. Flags are counted in samples."
     )
     return Table(head, rows, (0, 1), title="Channels", note=note)
+
+
+def lag_tables(flight: xr.Dataset, facts: list[ChannelFacts]) -> list[Table]:
+    """What each denoised channel estimates, and the response that was corrected, if any channel was to be."""
+    why, rows = lag_not_corrected(flight), []
+    for f in facts:
+        known = flight[f.name].attrs
+        if f.target == "ambient":
+            cells = [plus_minus(known[f"{key}_s"], known[f"{key}_uncertainty_s"]) for key in ("t90", "delay")]
+            cells.append(number(known["effective_resolution_s"], 2))
+            rows.append(Row([f.name, "air (ambient)", *cells, known["t90_source"], known.get("t90_note", "")]))
+        elif f.target:
+            rows.append(Row([f.name, "reading (response)", "–", "–", "–", "", why.get(f.name, "")]))
+    if all(f.target != "ambient" for f in facts) and not why:
+        return []
+    head = ["channel", "estimate of the", "t90 [s]", "delay [s]", "effective\nresolution [s]", "known from", "remark"]
+    note = (
+        "Where t90 is known to better than 30 %, the lag and the delay of the sensor are corrected and the estimate is"
+        " of the air; the noise-free reading is shown too. Elsewhere the estimate is of the reading, with its lag."
+        " Effective resolution is the width at half maximum of a plume of one sample after correction."
+    )
+    return [Table(head, rows, (0, 1, 5, 6), (6,), title="Lag", note=note)]
 
 
 def figures_tables(inspection: dict[str, Any]) -> list[Table]:

@@ -1,10 +1,11 @@
-"""Score tables: methods beside trivial references, then this method by family and by channel."""
+"""Score tables: methods beside trivial references, this method by family and by channel; and its error budget."""
 
 from __future__ import annotations
 
 import numpy as np
 import pandas as pd
 
+from pc2dae.metrics.budget import BUDGET, budget_table
 from pc2dae.metrics.metric_info import METRICS
 from pc2dae.view.formatting import Row, Table, broken
 
@@ -12,7 +13,8 @@ _NO_GAIN = "A constant line scores 100 % in smoothness and HF reduction: more th
 
 
 def score_tables(scores: pd.DataFrame) -> list[Table]:
-    """The tables of `pipeline.evaluate`'s result; the first method is the flight's own."""
+    """The tables of `pipeline.evaluate`'s result but its error budget; the first method is the flight's own."""
+    scores = scores[~scores["metric"].isin(BUDGET)]
     methods = [str(m) for m in scores["method"].unique()]
     means = scores[(scores["channel"] == "all") & (scores["family"] == "all")]
     tables = [
@@ -21,6 +23,24 @@ def score_tables(scores: pd.DataFrame) -> list[Table]:
         _by_channel(scores[scores["method"] == methods[0]], methods[0]),
     ]
     return [table for table in tables if table.rows]
+
+
+def budget_tables(scores: pd.DataFrame) -> list[Table]:
+    """Error budget by family and by channel, in units of the raw noise; none without a truth."""
+    table = budget_table(scores)
+    is_mean = table.index.get_level_values("channel") == "all"
+    rows = [Row([str(family), *(_cell(v) for v in row)]) for (family, _), row in _lines(table[is_mean])]
+    single = [Row([str(channel), *(_cell(v) for v in row)]) for (_, channel), row in _lines(table[~is_mean])]
+    heads = [broken(METRICS[m].full) for m in BUDGET]
+    tables = [
+        Table(["family", *heads], rows, title="By family"),
+        Table(["channel", *heads], single, title="Error budget by channel", folded=True),
+    ]
+    return tables if rows else []
+
+
+def _lines(table: pd.DataFrame) -> zip[tuple[tuple[str, str], np.ndarray]]:
+    return zip(table.index, table.to_numpy(), strict=True)
 
 
 def _lead(methods: list[str]) -> str:

@@ -29,7 +29,7 @@ def series_json(
     start: float | None = None,
     stop: float | None = None,
 ) -> str:
-    """Raw, estimate, 90 % interval, truth and flags of some channels over common times [ms]."""
+    """Raw, estimate, 90 % interval, noise-free reading, truth and flags of some channels over common times [ms]."""
     here = cut(measured["time"], start, stop)
     time = measured["time"][here]
     width = buckets(len(time), points)
@@ -39,8 +39,8 @@ def series_json(
         parts = {"raw": _thinned(measured.get(name), measured.get(name), here, width)}
         for key, suffix in _PARTS.items():  # the band keeps the samples of its estimate
             parts[key] = _thinned(done.get(name + suffix), done.get(name), here, width)
-        truth = measured.get(f"{name} truth")
-        parts["truth"] = _thinned(truth, truth, here, width)
+        for key, other in (("response", done.get(f"{name} response")), ("truth", measured.get(f"{name} truth"))):
+            parts[key] = _thinned(other, other, here, width)
         spans = [span for span in flags.get(name, []) if span[1] >= low and span[0] <= high]
         parts["flags"] = json.dumps(spans, separators=(",", ":"))
         channels[name] = _object(parts)

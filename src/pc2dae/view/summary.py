@@ -21,6 +21,7 @@ _ATTRIBUTES = {
     "pc2dae_model_sha256": "model's SHA-256",
     "pc2dae_strength": "strength",
     "pc2dae_left_raw": "not denoised",
+    "pc2dae_lag_not_corrected": "lag not corrected",
     "id": "flight",
     "level": "level",
     "clock_offset_s": "clock offsets applied [s]",
@@ -42,6 +43,14 @@ class ChannelFacts:
     below_after: float
     observed: float  # share
     flags: dict[str, int]
+    target: str  # what is estimated: "ambient" (the air), "response" (the noise-free reading), "" without estimate
+
+
+def lag_not_corrected(flight: xr.Dataset) -> dict[str, str]:
+    """Why the lag of each channel was not corrected, of those whose lag was to be."""
+    text = str(flight.attrs.get("pc2dae_lag_not_corrected", "none"))
+    parts = (part.removesuffix(")").partition(" (") for part in text.split("; ") if text != "none")
+    return {name: why for name, _, why in parts}
 
 
 def as_measured(flight: xr.Dataset) -> xr.Dataset:
@@ -61,8 +70,12 @@ def channel_facts(flight: xr.Dataset, channel: Channel, t90_s: float | None = No
     uncertainty = float(np.nanmedian(spread)) if np.isfinite(spread).any() else np.nan
     below, after = (_share_below(x[seen], channel.lower_bound) for x in (raw, flight[name].values))
     unit = units(channel.units)
+    known = flight[name].attrs
+    target = str(known.get("target", "")) if has_estimate(flight, name) else ""
     summary = "nothing measured" if not seen.any() else f"noise σ {number(noise, 2)}"
-    if np.isfinite(uncertainty):
+    if target == "ambient":  # of another quantity than the noise
+        summary += f", uncertainty {number(uncertainty, 2)} {unit}"
+    elif np.isfinite(uncertainty):
         summary += f" → {number(uncertainty, 2)} {unit}"
     elif seen.any():
         summary += f" {unit}"
@@ -70,7 +83,9 @@ def channel_facts(flight: xr.Dataset, channel: Channel, t90_s: float | None = No
         summary += f" · below bound {percent(below, 0)} → {percent(after, 0)}"
     if denoised and has_low_zero(flight[f"qc_{name}"].values):
         summary += " · zero offset below the bound"
-    if t90_s is not None and np.isfinite(t90_s):
+    if target == "ambient":
+        summary += f" · t90 {number(known['t90_s'], 2)} s corrected"
+    elif t90_s is not None and np.isfinite(t90_s):
         summary += f" · t90 {number(t90_s, 2)} s"
     return ChannelFacts(
         name,
@@ -84,6 +99,7 @@ def channel_facts(flight: xr.Dataset, channel: Channel, t90_s: float | None = No
         after if denoised else np.nan,
         float(np.mean(seen)),
         flag_counts(flight[f"qc_{name}"].values),
+        target,
     )
 
 
@@ -116,6 +132,12 @@ def lead(flight: xr.Dataset, suite: Suite, facts: list[ChannelFacts], plumes: in
         text += f" {counted(len(done), 'channel')} {'was' if len(done) == 1 else 'were'} denoised"
         text += f" with {flight.attrs.get('pc2dae_model', 'a model')};"
         text += f" values below the physical bound fell from {percent(below)} to {percent(after)}."
+        air = sum(f.target == "ambient" for f in done)
+        if air == len(done):
+            text += " All estimates are of the air, corrected for the lag of the sensor."
+        elif air:
+            text += f" {air} of the estimates are of the air, corrected for the lag of the sensor;"
+            text += " the others are of the noise-free reading."
     return text
 
 

@@ -64,7 +64,8 @@ class LiveFeed:
         at = round(clean.time.timestamp() * 1000)
         self.latency_s, self.flight = clean.latency_s, clean.flight
         event = {"flight": clean.flight, "seq": clean.seq, "time": at, "estimate": clean.estimate,
-                 "uncertainty": clean.uncertainty, "raw": self.samples.pop((clean.flight, at), {}), "qc": clean.qc,
+                 "uncertainty": clean.uncertainty, "response": clean.response, "target": clean.target,
+                 "raw": self.samples.pop((clean.flight, at), {}), "qc": clean.qc,
                  "latency_s": clean.latency_s, "arrived": round(time.time() * 1000)}  # fmt: skip
         self.buffer.add("estimate", json.dumps(event, separators=(",", ":")))
 

@@ -27,6 +27,7 @@ from pc2dae.web.tables import tables_in
 
 Progress = Callable[[float, str], None]
 Result = dict[str, Any]
+_MADE = ("raw", "unbounded", "response", "uncertainty", "random_uncertainty", "systematic_uncertainty")  # by `denoise`
 GALLERY = {"seed": 3, "minutes": 15.0}  # plumes in every family, negatives, gaps and a tape advance
 
 
@@ -51,11 +52,13 @@ def intake(*, progress: Progress, folder: str, run: str, model: str, title: str,
 
 
 def denoise(*, progress: Progress, folder: str, run: str, model: str, strength: float, full: str | None) -> Result:
-    """Run a model on a flight; `full` is an existing run of it at full strength, whose estimate is reused."""
+    """Run a model on a flight; `full` is an existing run of it at full strength, reused if it estimates readings."""
     home = Path(folder)
     flight = read_flight(home / "flight.nc")
     progress(0.05, f"denoising with {model}")
-    chosen = CachedEstimate(read_flight(home / "runs" / full / "clean.nc")) if full is not None else model
+    before = read_flight(home / "runs" / full / "clean.nc") if full is not None else None
+    is_blendable = before is not None and not any(v.attrs.get("target") == "ambient" for v in before.values())
+    chosen = CachedEstimate(before) if before is not None and is_blendable else model
     clean = pipeline.denoise(flight, model=chosen, strength=strength, progress=_part(progress, 0.05, 0.75, model))
     _keep_run(home, clean, run, progress)
     return {}
@@ -138,8 +141,8 @@ def _measured(clean: xr.Dataset) -> xr.Dataset:
     """A denoised flight with its raw values restored, so that other methods can be run on it."""
     if not any(str(name).endswith("_raw") for name in clean.data_vars):
         raise FlightError("the flight is denoised and lacks the raw values", hint="drop its .nc file, or the logs")
-    made = [n for n in clean.data_vars if str(n).endswith(("_raw", "_unbounded", "_uncertainty"))]
-    back = as_measured(clean).drop_vars([n for n in made if str(n).rpartition("_")[0] in clean])
+    names = [str(n).removesuffix("_raw") for n in clean.data_vars if str(n).endswith("_raw")]
+    back = as_measured(clean).drop_vars([f"{name}_{kind}" for name in names for kind in _MADE], errors="ignore")
     back.attrs = {k: v for k, v in back.attrs.items() if not str(k).startswith("pc2dae_")}
     return add_history(back, "restored the raw values", level="compensated")
 

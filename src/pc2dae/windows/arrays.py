@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -34,40 +35,61 @@ def blend(estimate: Estimate, values: Floats, valid: Mask, *, noise: Floats, str
     return Estimate(value, unbounded, blended)
 
 
+@dataclass(frozen=True)
+class _Result:
+    """What is known of one channel after denoising."""
+
+    value: Floats
+    unbounded: Floats
+    sigma: Floats | None = None
+    systematic: Floats | None = None
+    response: Floats | None = None
+    correlation_s: float | None = None  # of random errors
+
+
 def with_estimate(
-    flight: xr.Dataset, suite: Suite, estimate: Estimate, noise: Noise, *, unusable: Iterable[Channel] = ()
+    flight: xr.Dataset,
+    suite: Suite,
+    estimate: Estimate,
+    noise: Noise,
+    *,
+    lags: Mapping[str, Mapping[str, Any]],
+    unusable: Iterable[Channel] = (),
 ) -> xr.Dataset:
     """The flight with the estimate in its channels; a channel without any observation becomes NaN.
 
-    `unusable` are other channels of the flight to be treated in the same way.
+    `lags` are the attributes of the channels that were corrected for their lag, `unusable` other channels of the flight
+    to be treated like those without any observation.
     """
     new: dict[str, Any] = {}  # assigned together: xarray copies its list of variables at every assignment
     nothing = np.full(flight.sizes["time"], np.nan)
+    empty = _Result(nothing, nothing, None if estimate.sigma is None else nothing)
     for row, channel in enumerate(suite.channels):
-        seen = observed(flight, channel.name)
+        seen, lag = observed(flight, channel.name), lags.get(channel.name)
         if not seen.any():
-            new |= _variables(flight, channel, nothing, nothing, None if estimate.sigma is None else (nothing, None))
+            new |= _variables(flight, channel, empty)
             continue
-        spread = None
-        if estimate.sigma is not None:
+        value = np.maximum(estimate.value[row], channel.lower_bound)
+        sigma, systematic, response = (
+            None if x is None else x[row] for x in (estimate.sigma, estimate.systematic, estimate.response)
+        )
+        correlation = None
+        if sigma is not None:
             spacing = float(np.median(np.diff(np.flatnonzero(seen)))) if seen.sum() > 1 else 1.0
             held = sum_variance(noise.sigma[row], noise.lag1[row]) * spacing
-            spread = estimate.sigma[row], _correlation_s(held, estimate.sigma[row], suite.rate_hz)
-        value = np.maximum(estimate.value[row], channel.lower_bound)
-        new |= _variables(flight, channel, value, estimate.unbounded[row], spread)
+            random = sigma if systematic is None else np.sqrt(np.maximum(sigma**2 - systematic**2, 0))
+            correlation = _correlation_s(held, random, suite.rate_hz)
+        result = _Result(value, estimate.unbounded[row], sigma, systematic, response, correlation)
+        new |= _variables(flight, channel, result, lag)
     for channel in unusable:
-        new |= _variables(flight, channel, nothing, nothing, None if estimate.sigma is None else (nothing, None))
+        new |= _variables(flight, channel, empty)
     return flight.assign(new)
 
 
 def _variables(
-    flight: xr.Dataset,
-    channel: Channel,
-    value: Floats,
-    unbounded: Floats,
-    spread: tuple[Floats, float | None] | None,
+    flight: xr.Dataset, channel: Channel, result: _Result, lag: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """The variables of a denoised channel; `spread` is its uncertainty and the correlation time of its errors [s]."""
+    """The variables of a denoised channel; `lag` are the attributes of one that was corrected for it."""
     name = channel.name
     attrs = dict(flight[name].attrs)
     before = {"long_name": f"{attrs.get('long_name', name)}, before denoising"}
@@ -75,17 +97,29 @@ def _variables(
     free = named | {"long_name": f"{name} before its lower bound, for integrals and ratios"}
     new = {
         f"{name}_raw": ("time", flight[name].values, attrs | before),
-        f"{name}_unbounded": ("time", unbounded, free),
+        f"{name}_unbounded": ("time", result.unbounded, free),
     }
-    ancillary = f"qc_{name}"
-    if spread is not None:
+    ancillary = [f"qc_{name}"]
+
+    def add(ending: str, values: Floats, what: str, **more: Any) -> None:
         standard = {"standard_name": f"{attrs['standard_name']} standard_error"} if "standard_name" in attrs else {}
-        about = named | standard | {"long_name": f"one-sigma standard uncertainty of {name}, noise only"}
-        if spread[1] is not None:
-            about["error_correlation_s"] = spread[1]
-        new[f"{name}_uncertainty"] = ("time", spread[0], about)
-        ancillary += f" {name}_uncertainty"
-    new[name] = ("time", value, attrs | {"ancillary_variables": ancillary, "processing_level": "denoised"})
+        about = named | standard | {"long_name": f"one-sigma {what} of {name}"}
+        new[f"{name}_{ending}"] = ("time", values, about | more)
+        ancillary.append(f"{name}_{ending}")
+
+    if result.sigma is not None:
+        correlated = {} if result.correlation_s is None else {"error_correlation_s": result.correlation_s}
+        covers = "noise only" if lag is None else "noise, t90 and delay; calibration is not included"
+        add("uncertainty", result.sigma, "standard uncertainty", comment=covers, **correlated)
+        if lag is not None and result.systematic is not None:
+            random = np.sqrt(np.maximum(result.sigma**2 - result.systematic**2, 0))
+            add("random_uncertainty", random, "random standard uncertainty", **correlated)
+            add("systematic_uncertainty", result.systematic, "standard uncertainty due to t90 and delay")
+    if lag is not None and result.response is not None:
+        reading = named | {"long_name": f"{name}: noise-free reading, with the sensor's lag"}
+        new[f"{name}_response"] = ("time", result.response, reading)
+    about = {"target": "response" if lag is None else "ambient", "processing_level": "denoised"}
+    new[name] = ("time", result.value, attrs | about | dict(lag or {}) | {"ancillary_variables": " ".join(ancillary)})
     return new
 
 

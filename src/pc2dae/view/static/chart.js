@@ -1,4 +1,4 @@
-// One channel over time, drawn by uPlot: raw, estimate with its 90 % interval, truth, flags and plume encounters.
+// One channel over time, drawn by uPlot: raw, noise-free reading, estimate and its 90 % interval, truth, flags, plumes.
 
 import { colour, el } from "./dom.js";
 import { isNumber, number, stamp, ticks, timeLabels } from "./format.js";
@@ -6,7 +6,7 @@ import { isNumber, number, stamp, ticks, timeLabels } from "./format.js";
 const STRIP = 5, BAR = 6; // px: flags at the bottom, plumes at the top
 const SHADED = [1, 2]; // flags without a usable measurement shade the whole height
 // Key of the data, colour, width, dashes; in the order of drawing.
-const LINES = [["raw", "raw", 1], ["low"], ["high"], ["truth", "truth", 1.4], ["unbounded", "estimate", 1, [2, 3]], ["estimate", "estimate", 2], ["other", "other", 1.8, [5, 3]]];
+const LINES = [["raw", "raw", 1], ["low"], ["high"], ["truth", "truth", 1.4], ["response", "response", 1.4], ["unbounded", "estimate", 1, [2, 3]], ["estimate", "estimate", 2], ["other", "other", 1.8, [5, 3]]];
 const INDEX = Object.fromEntries(LINES.map(([key], i) => [key, i + 1]));
 const LEAST = 6; // px a pointer must move to count as a drag
 
@@ -128,7 +128,8 @@ export class Chart {
     const mine = shown.series.channels[channel.name], estimate = mine.estimate?.[i];
     const interval = isNumber(mine.high?.[i]) ? ` (${number(mine.low[i])} – ${number(mine.high[i])})` : "";
     const known = isNumber(estimate) ? `${number(estimate)} ${channel.units}${interval} · ` : "";
-    return `${stamp(shown.series.time[i], shown.series.time)} · ${known}raw ${number(mine.raw?.[i])}`;
+    const reading = isNumber(mine.response?.[i]) ? `reading ${number(mine.response[i])} · ` : "";
+    return `${stamp(shown.series.time[i], shown.series.time)} · ${known}${reading}raw ${number(mine.raw?.[i])}`;
   }
 }
 

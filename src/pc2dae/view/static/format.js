@@ -31,6 +31,9 @@ export const decimal = (value, places = 1) => (isNumber(value) ? fixed(value, Ma
 /** A number as the user typed it. */
 export const exact = (value) => grouped(String(value)).replace("-", "−");
 
+/** What a channel's estimate is of, by its attribute `target`. */
+export const TARGETS = { ambient: "ambient, lag corrected", response: "response: noise-free reading" };
+
 /** Round numbers on a scale, all in thousands where one is long: 5k, 10k. */
 export function ticks(values) {
   const isLong = values.some((v) => Math.abs(v) >= 10_000);

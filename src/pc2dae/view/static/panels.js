@@ -2,6 +2,7 @@
 
 import { Chart } from "./chart.js";
 import { $, el, fill } from "./dom.js";
+import { TARGETS } from "./format.js";
 
 const EDGE_MS = 2000; // tolerance by which a series may start late or end early in the requested range
 
@@ -33,8 +34,9 @@ export class Panels {
     const button = (sign, title, onclick) => el("button", { type: "button", title, "aria-label": `${title}: ${channel.name}`, onclick }, sign);
     const map = button("◎", "Colour the track by this channel", () => this.onMap(channel.name));
     const tall = button("↕", "Larger or smaller", () => chart.element.classList.toggle("tall"));
-    const name = el("h4", {}, channel.name, el("span", { class: "note" }, `${channel.long_name} [${channel.units}]`));
-    this.panels.set(channel.name, { channel, chart, summary, map, isSeen: false, isStale: true });
+    const target = el("span", { class: "target" });
+    const name = el("h4", {}, channel.name, target, el("span", { class: "note" }, `${channel.long_name} [${channel.units}]`));
+    this.panels.set(channel.name, { channel, chart, summary, target, map, isSeen: false, isStale: true });
     const head = el("div", { class: "panel-head" }, name, summary, map, tall);
     return el("div", { class: "card panel", "data-channel": channel.name }, head, chart.element);
   }
@@ -43,9 +45,11 @@ export class Panels {
   set({ view, layers, range }) {
     Object.assign(this, { layers, range, fine: null });
     for (const panel of this.panels.values()) {
-      const { name, summary } = view.channels.find((c) => c.name === panel.channel.name);
+      const { name, summary, target } = view.channels.find((c) => c.name === panel.channel.name);
       Object.assign(panel, { encounters: view.encounters.filter((e) => e.channel === name), words: summary });
       panel.summary.textContent = summary;
+      panel.target.textContent = panel.target.dataset.target = target;
+      panel.target.title = TARGETS[target] ?? "";
     }
     this.redraw();
   }

@@ -75,12 +75,14 @@ export class Signals {
       type: "button", class: "link", title: "Hide or show", "aria-pressed": String(!this.panels.hidden.has(role)),
       onclick: (event) => { this.panels.toggle(role); event.currentTarget.setAttribute("aria-pressed", String(!this.panels.hidden.has(role))); },
     }, sign(role, isBox), words));
+    const kind = all.some((c) => c.response) ? " of the air (ambient) or of the reading (response)" : "";
     return [
       toggle("raw", "raw"),
-      all.some((c) => c.estimate) && toggle("estimate", method ? `estimate: ${method}` : "estimate (dotted: before the bound)"),
+      all.some((c) => c.estimate) && toggle("estimate", `estimate${kind}${method ? `: ${method}` : ""} (dotted: before the bound)`),
       all.some((c) => c.high) && toggle("band", "90 % interval", true),
+      all.some((c) => c.response) && toggle("response", "noise-free reading, with the sensor's lag"),
       other && toggle("other", `compared with: ${other}`),
-      all.some((c) => c.truth) && toggle("truth", "truth: noise-free reading"),
+      all.some((c) => c.truth) && toggle("truth", "truth of the simulation"),
       el("li", {}, sign("plume"), "plume encounter"),
       ...Object.entries(this.view.flag_kinds).filter(([kind]) => kinds.has(Number(kind))).map(([kind, words]) => el("li", { title: words }, sign(`flag${kind}`, true), words.split(" (")[0])),
     ];

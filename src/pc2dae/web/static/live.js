@@ -115,7 +115,9 @@ function takeEstimate(message) {
     const value = message.estimate[name] ?? null, sigma = message.uncertainty?.[name] ?? null;
     const half = value === null || sigma === null ? NaN : COVERAGE_90 * sigma;
     const low = Math.max(value - half, strip.channel.lower_bound ?? 0);
-    strip.add({ time: message.time, value, sigma, low, high: value + half, raw: message.raw?.[name] ?? null }, KEPT_S);
+    const [raw, reading] = [message.raw, message.response].map((values) => values?.[name] ?? null);
+    strip.add({ time: message.time, value, sigma, low, high: value + half, raw, reading }, KEPT_S);
+    strip.name(message.target?.[name]);
     if (value !== null) alarms.judge(strip.channel, value, message.time);
   }
   drawSoon();

@@ -2,7 +2,7 @@
 
 import { colour, el } from "./view/dom.js";
 import { band, cleared, line, roundValues } from "./view/canvas.js";
-import { clock, isNumber, number, ticks, units } from "./view/format.js";
+import { clock, isNumber, number, TARGETS, ticks, units } from "./view/format.js";
 
 const LEFT = 46; // px for the scale
 
@@ -12,6 +12,7 @@ export class Strip {
     this.rows = [];
     this.window_s = 300;
     this.value = el("p", { class: "value" }, "–");
+    this.target = el("p", { class: "note target" });
     this.canvas = el("canvas", { role: "img", "aria-label": `${channel.name}, the last minutes` });
     this.limit = el("input", {
       type: "number", step: "any", inputmode: "decimal", placeholder: "none", value: alarms.limit(channel.name) ?? "",
@@ -22,12 +23,18 @@ export class Strip {
       },
     });
     this.card = el("div", { class: "card live", "data-channel": channel.name },
-      el("div", { class: "row" }, el("h4", {}, channel.name), el("label", { class: "push" }, "alarm above", this.limit)), this.value, this.canvas);
+      el("div", { class: "row" }, el("h4", {}, channel.name), el("label", { class: "push" }, "alarm above", this.limit)), this.value, this.target, this.canvas);
     this.watcher = new IntersectionObserver(([entry]) => {
       this.isSeen = entry.isIntersecting;
       this.draw(this.window_s, alarms);
     });
     this.watcher.observe(this.canvas);
+  }
+
+  /** Say whether the estimate is of the air or of the reading. */
+  name(target) {
+    this.target.textContent = TARGETS[target] ?? "";
+    this.target.dataset.target = target;
   }
 
   forget() { this.watcher.disconnect(); }
@@ -59,6 +66,7 @@ export class Strip {
     this.frame(g, { width, foot, low, high, from, to: last.time, y });
     const xs = rows.map((r) => x(r.time)), ys = (key) => rows.map((r) => (isNumber(r[key]) ? y(r[key]) : null));
     line(g, xs, ys("raw"), { stroke: colour("raw") });
+    line(g, xs, ys("reading"), { stroke: colour("response"), width: 1.2 });
     band(g, xs, ys("low"), ys("high"), colour("band"));
     line(g, xs, ys("value"), { stroke: colour("estimate"), width: 2.2 });
     const limit = alarms.limit(this.channel.name);
@@ -79,7 +87,7 @@ export class Strip {
 /** The range of the drawn values with a margin. */
 function extent(rows) {
   let low = Infinity, high = -Infinity;
-  for (const r of rows) for (const v of [r.value, r.low, r.high, r.raw]) if (isNumber(v)) { if (v < low) low = v; if (v > high) high = v; }
+  for (const r of rows) for (const v of [r.value, r.low, r.high, r.raw, r.reading]) if (isNumber(v)) { if (v < low) low = v; if (v > high) high = v; }
   if (!(high >= low)) return null;
   const pad = 0.06 * (high - low || Math.abs(high) || 1);
   return [low - pad, high + pad];
