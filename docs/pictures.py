@@ -21,7 +21,7 @@ from pc2dae.simulate import plan_campaign, write_campaign
 
 IMAGES = Path(__file__).parent / "images"
 LOGGED, CLEAN, TRUTH = "#8a949e", "#0b7285", "#e8590c"
-CHANNELS = ("bc_uv_2", "no_a", "no2_a")  # the noisy ones: CO and CO2 hardly need help
+CHANNELS = ("bc_uv_2", "co_a", "no2_b")
 SECONDS = 480
 
 
@@ -53,12 +53,12 @@ def draw(clean: xr.Dataset, truth: xr.Dataset, path: Path) -> None:
     axes = figure.subplots(len(CHANNELS), 2, sharex=True, sharey="row")
     for (before, after), name in zip(axes, CHANNELS, strict=True):
         _before(before, minutes, part, name)
-        _after(after, minutes, part, known[f"{name}_response"].values, name)
+        _after(after, minutes, part, known[f"{name}_instant"].values, name)
         for axis in (before, after):
             axis.axhline(0, color="black", lw=0.6)
             axis.spines[["top", "right"]].set_visible(False)
             axis.margins(x=0)
-    axes[0, 1].legend(frameon=False, loc="upper right", fontsize=9)
+    axes[0, 1].legend(frameon=False, loc="upper left", fontsize=9)
     figure.supxlabel("minutes", fontsize=10)
     with replacing(path) as temporary:
         figure.savefig(temporary, dpi=120, metadata={"Software": None})
@@ -68,23 +68,23 @@ def _before(axis: Any, minutes: Any, part: xr.Dataset, name: str) -> None:
     raw = part[f"{name}_raw"].values
     axis.plot(minutes, raw, color=LOGGED, lw=0.8)
     low, high = np.nanquantile(raw, [0.002, 0.985])
-    axis.set_ylim(low - 0.05 * (high - low), high + 0.25 * (high - low))
+    axis.set_ylim(low - 0.05 * (high - low), high + 0.5 * (high - low))
     share = 100 * np.mean(raw[np.isfinite(raw)] < 0)
     axis.set_title(f"{name} [{part[name].attrs['units']}]", loc="left", fontsize=9)
     axis.set_title(f"as logged: {share:.0f} % below zero", loc="right", fontsize=9, color=LOGGED)
 
 
-def _after(axis: Any, minutes: Any, part: xr.Dataset, response: Any, name: str) -> None:
+def _after(axis: Any, minutes: Any, part: xr.Dataset, air: Any, name: str) -> None:
     value = part[name].values
     if f"{name}_uncertainty" in part:
         sigma = part[f"{name}_uncertainty"].values
         axis.fill_between(
             minutes, np.maximum(value - 2 * sigma, 0), value + 2 * sigma, color=CLEAN, alpha=0.25, lw=0, label="± 2 σ"
         )
-    axis.plot(minutes, value, color=CLEAN, lw=1.3, label="denoised")
-    axis.plot(minutes, response, color=TRUTH, lw=0.9, ls="--", label="truth")
+    axis.plot(minutes, value, color=CLEAN, lw=1.3, label="estimate of the air")
+    axis.plot(minutes, air, color=TRUTH, lw=0.9, ls="--", label="truth, without noise and lag")
     share = 100 * np.mean(value[np.isfinite(value)] < 0)
-    axis.set_title(f"denoised: {share:.0f} % below zero", loc="right", fontsize=9, color=CLEAN)
+    axis.set_title(f"noise and lag removed: {share:.0f} % below zero", loc="right", fontsize=9, color=CLEAN)
 
 
 def main() -> None:
