@@ -247,12 +247,13 @@ def _known_from_later(sigma: Floats) -> Floats:
 def _origin(values: Floats, new: Mask, sigma: Floats, bound: Floats) -> Floats:
     """The origin subtracted from values in double precision: float32 would lose the noise of a high level.
 
-    The bound is used where precision allows, so that estimates do not depend on the stretch and streams equal flights.
+    It is the bound, or further from it by whole multiples of a power of two, so that estimates hardly depend on the
+    stretch and streams equal flights.
     """
     origin = np.array(bound, dtype=np.float64)
     for row, ok in enumerate(new):
         if ok.any():
             middle = np.median(values[row, ok])
-            if abs(middle - origin[row]) > NEAR * np.nanmin(sigma[row]):
-                origin[row] = middle
+            step = 2.0 ** np.ceil(np.log2(NEAR * np.nanmin(sigma[row])))
+            origin[row] += np.floor(abs(middle - origin[row]) / step) * step * np.sign(middle - origin[row])
     return origin[:, None]
