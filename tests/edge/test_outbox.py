@@ -36,7 +36,9 @@ def engine(ahead: int = 2) -> Engine:
         mean = 0.5 * (x + np.pad(x, ((0, 0), (0, 0), (1, 0)), mode="edge")[..., :-1])
         return mean, mean, noise
 
-    denoiser = AdaptiveDenoiser("stand-in", network, look_back=4, look_ahead=ahead, before=4, after=ahead)
+    denoiser = AdaptiveDenoiser(
+        "stand-in", network, look_back=4, look_ahead=ahead, before=4, after=ahead, profile="live"
+    )
     return denoiser.engine(SUITE)
 
 

@@ -145,7 +145,8 @@ class AdaptiveEngine(Engine):
             inputs = [np.ascontiguousarray(x[None], dtype=np.float32) for x in arrays]
         _, moved, spread = (output[0, :, wanted].astype(np.float64) for output in self.denoiser.network(*inputs))
         unbounded = np.where(nothing, np.nan, moved + middle)
-        calibrated = np.where(free.tau[:, wanted] > 0, _CALIBRATED_AIR, _CALIBRATED)
+        reading = 1.0 if self.denoiser.profile == "live" else _CALIBRATED
+        calibrated = np.where(free.tau[:, wanted] > 0, _CALIBRATED_AIR, reading)
         spread = np.where(nothing, np.nan, calibrated * spread * levels.doubt[:, wanted])
         return Estimate(np.maximum(unbounded, self.bound[:, None]), unbounded, spread)
 

@@ -83,7 +83,7 @@ class Lags:
         """Samples after which a first-order sensor has forgotten the air."""
         tau = max((k.t90_s * self.rate_hz / LN10 for k in self.kernels if k is not None), default=0.0)
         memory = min(int(np.ceil(-np.log(FORGOTTEN) * tau)), LONGEST)
-        return memory + int(np.ceil(max(-self.delay.min(initial=0), 0))) - _TAPS[0]
+        return memory + int(np.ceil(max(-self.delay.min(initial=0), 0))) - _TAPS[0] * bool(self.delay.any())
 
     @property
     def look_ahead(self) -> int:

@@ -335,7 +335,7 @@ class Adaptive(nn.Module):
         mass = Windows(mask, config.reach, config.right)
         x, base = self._filled(known / unit, mask, mass, zero)
         read = torch.where(mask > 0, reading, torch.zeros_like(values)) / unit
-        read = self._filled(read, mask, mass, zero)[0]
+        read = self._filled(read, mask, mass, zero)[0] - base
         same = (known == shift(known, -1)).to(values.dtype)
         repeat = torch.where(mask > 0, same, torch.ones_like(mask)) * shift(mask, -1)  # no new value after a sample
 
@@ -343,13 +343,14 @@ class Adaptive(nn.Module):
         crowd = related.sum(1).clamp_min(1)  # channels with the same noise count as one
         flat = (batch * channels, -1, 1, time)
         state = torch.stack([mask, mass.around(8) / 15, repeat, lag1], 2)
-        lag = self._lag_features(read - base, tau, gain, per * gain)
+        lag = self._lag_features(read, tau, gain, per * gain)
         h = self.enter(torch.cat([self._features(x, base, zero, per), state, lag], 2).reshape(flat))
         h = self.first(h + self.enter_context(self._context(h, crowd).reshape(flat)))
 
         chosen = self.choose_first(h).reshape(batch, channels, -1, time)
         trust = mask * torch.sigmoid(chosen[:, :, -1])
-        averages = torch.stack(self._averages(x, trust, base) + self._sloped(read, trust, tau), 2)
+        sloped = [base + found for found in self._sloped(read, trust, tau)]
+        averages = torch.stack(self._averages(x, trust, base) + sloped, 2)
         y = _mixed(chosen[:, :, :-1], averages)
 
         level = y - base
