@@ -122,8 +122,10 @@ class AdaptiveEngine(Engine):
             levels, new = of_flight(values, seen, self.bound)
             found = self._at_own_rate(*self.lags.all_in_step(values, new, levels))
             unbounded, spread, reading, systematic = found
-        response = within(self.lags.as_logged(reading), values, new, levels.sigma, self.before)
         bounded = np.maximum(unbounded, self.bound[:, None])
+        if not self.lags.ambient:
+            return Estimate(bounded, unbounded, spread)
+        response = within(self.lags.as_logged(reading), values, new, levels.sigma, self.before)
         return Estimate(bounded, unbounded, np.hypot(spread, systematic), systematic, response)
 
     def run(self, stretch: Stretch) -> Estimate:
