@@ -205,6 +205,6 @@ def test_a_tuned_adaptive_network_is_exported_as_it_was_saved(tmp_path):
         export.export_checkpoint(tmp_path / "tuned", tmp_path / "out.onnx", int8=True)
     with pytest.raises(ModelError, match=r"network 'adaptive'.*; use its model\.onnx"):
         load_checkpoint(tmp_path / "tuned")
-    (tmp_path / "tuned" / "model.onnx").write_bytes(data[:-1] + b"0")
+    (tmp_path / "tuned" / "model.onnx").write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
     with pytest.raises(ModelError, match="damaged or was replaced"):
         export.export_checkpoint(tmp_path / "tuned", tmp_path / "out.onnx")
