@@ -2,7 +2,7 @@
 
     python benchmarks/t90.py --flights 6 --seed 900 [--all]
 
-Simulated flights, ingested from their logs; nothing is told but the preset. Per channel: median error and rms of t90
+Simulated flights, ingested from their logs; only the preset is given. Per channel: median error and rms of t90
 found from the flight and of t90 joined with the suite's, their stated uncertainty, pull (error over uncertainty), the
 share of flights in which it is known to better than 30 %, and the error of the delay on the flight's grid.
 """

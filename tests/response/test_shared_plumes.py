@@ -7,17 +7,9 @@ import pytest
 
 from pc2dae.response.kernels import Kernel, respond
 from pc2dae.response.shared_plumes import PlumeFit, fit_shared_plumes
+from puffs import air
 
 SEEN = np.ones(1500, dtype=bool)
-
-
-def air(seed: int = 0, rows: int = 1500) -> np.ndarray:
-    """Puffs of 3 to 30 s."""
-    rng = np.random.default_rng(seed)
-    puffs = np.zeros(rows)
-    for start in rng.integers(50, rows - 50, 14):
-        puffs[start : start + rng.integers(3, 30)] += rng.gamma(2.0, 0.5)
-    return puffs
 
 
 def fit(kernel: Kernel, *, stated: Kernel | None = None, noise: float = 8.0, delay: int = 3) -> PlumeFit:

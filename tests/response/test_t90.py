@@ -8,18 +8,10 @@ import pytest
 from pc2dae.flight.schema import new_flight
 from pc2dae.response.kernels import Kernel, respond
 from pc2dae.response.t90 import own_edges, response_times
+from puffs import air
 from suites import make_suite
 
 START = np.datetime64("2025-10-05T14:00:00", "ns")
-
-
-def air(seed: int = 0, rows: int = 1500) -> np.ndarray:
-    """Puffs of 3 to 30 s."""
-    rng = np.random.default_rng(seed)
-    puffs = np.zeros(rows)
-    for start in rng.integers(50, rows - 50, 14):
-        puffs[start : start + rng.integers(3, 30)] += rng.gamma(2.0, 0.5)
-    return puffs
 
 
 def test_own_edges_bound_the_response() -> None:

@@ -64,7 +64,7 @@ class Deconvolver:
         return job
 
     def _air(self, reading: Floats, seen: Mask, lags: Lags) -> Array:
-        """The air of every channel; one formed by subtracting others is formed anew from the air of its parts."""
+        """The air of every channel; one formed by subtracting others is computed from the air of its parts."""
 
         def undone(row: int, signal: Floats, ok: Mask) -> Array:
             kernel = lags.kernels[row]

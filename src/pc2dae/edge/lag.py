@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pc2dae.arrays import Floats, Mask
 from pc2dae.denoiser import WIDENED
 from pc2dae.edge.levels import Levels
-from pc2dae.response.inverse import FORGOTTEN, LONGEST, Inverted, invert
+from pc2dae.response.inverse import FORGOTTEN, LONGEST, invert
 from pc2dae.response.kernels import LN10, Kernel, Response, memory, respond
 from pc2dae.suite import Suite
 
@@ -21,7 +21,7 @@ _WITHIN = 12**-0.5  # samples: where within a sample an edge of a plume lies is 
 
 
 class LagFree(NamedTuple):
-    """What a network is told about the lag, each (channel, time)."""
+    """Inputs of a network that describe the lag, each (channel, time)."""
 
     values: Floats  # reading without lag
     reading: Floats
@@ -47,12 +47,8 @@ def without_lag(
     for row, (kernel, every) in enumerate(zip(kernels, apart, strict=True)):
         if kernel is not None:
             found = invert(reading[row], new[row], kernel, lag1=lag1[row], rate_hz=rate_hz, spacing=every)
-            _put(free, row, found)
+            free.values[row], free.gain[row], free.lag1[row], free.tau[row] = found
     return free
-
-
-def _put(free: LagFree, row: int, found: Inverted) -> None:
-    free.values[row], free.gain[row], free.lag1[row], free.tau[row] = found
 
 
 class Lags:
@@ -138,23 +134,25 @@ class Lags:
     def undo(self, reading: Floats, new: Mask, lag1: Floats) -> LagFree:
         """Channels in step with the air, without lag.
 
-        A channel formed by subtracting others, x_i = s_i − Σ k_j x_j, is formed anew from lag-free series: dipoles at
-        the edges of plumes, due to the different lags of its parts, disappear.
+        A channel formed by subtracting others, x_i = s_i − Σ k_j x_j, is computed from lag-free series: dipoles at the
+        edges of plumes, due to the different lags of its parts, disappear.
         """
-        free = without_lag(reading, new, lag1, self.kernels, self.rate_hz, self.spacing)
-        for row, (known, kernel) in enumerate(zip(self.known, self.kernels, strict=True)):
-            if known is None or kernel is None or not known.cross:
-                continue
-            parts = [(self.suite.names.index(name), gain) for name, gain in known.cross if name in self.suite.names]
-            if not parts:
-                continue
-            both = new[row] & np.logical_and.reduce([new[part] for part, _ in parts])
-            signal = reading[row] + sum(gain * reading[part] for part, gain in parts)
-            apart = self.spacing[row]
-            _put(free, row, invert(signal, both, kernel, lag1=lag1[row], rate_hz=self.rate_hz, spacing=apart))
-            free.values[row] -= sum(gain * free.values[part] for part, gain in parts)
-            free.values[row] = np.where(both, free.values[row], reading[row])
-        return free
+        cross = {row: parts for row in range(len(self.known)) if (parts := self._parts(row))}
+        signal, seen = (reading.copy(), new.copy()) if cross else (reading, new)
+        for row, parts in cross.items():
+            signal[row] += sum(gain * reading[part] for part, gain in parts)
+            seen[row] &= np.logical_and.reduce([new[part] for part, _ in parts])
+        free = without_lag(signal, seen, lag1, self.kernels, self.rate_hz, self.spacing)
+        for row, parts in cross.items():
+            air = free.values[row] - sum(gain * free.values[part] for part, gain in parts)
+            free.values[row] = np.where(seen[row], air, reading[row])
+        return free._replace(reading=reading)
+
+    def _parts(self, row: int) -> list[tuple[int, float]]:
+        """Rows and gains of the channels that were subtracted to form this one."""
+        known = self.known[row]
+        cross = () if known is None else known.cross
+        return [(self.suite.names.index(name), gain) for name, gain in cross if name in self.suite.names]
 
     def response(self, air: Floats) -> Floats:
         """Noise-free readings (channel, time) of lag-corrected channels, in step with the air; NaN for others."""
@@ -163,8 +161,8 @@ class Lags:
             known = np.isfinite(air[row])
             if kernel is not None and known.any():
                 last = np.maximum.accumulate(np.where(known, np.arange(len(known)), -1))  # a gap keeps the last value
-                begun = last >= 0
-                found[row, begun] = respond(air[row, last[begun]], kernel, self.rate_hz)
+                has_started = last >= 0
+                found[row, has_started] = respond(air[row, last[has_started]], kernel, self.rate_hz)
                 found[row, ~known] = np.nan
         return found
 

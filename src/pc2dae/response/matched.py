@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 from scipy.signal import lfilter
 
 from pc2dae.arrays import Array
+from pc2dae.response.kernels import memory
 
 Values = NDArray[np.floating[Any]]
-
-_LN10 = float(np.log(10.0))
 
 
 def match_response(values: Values, t90_s: float, target_t90_s: float, *, rate_hz: float = 1.0) -> Array:
@@ -31,14 +30,10 @@ def match_response(values: Values, t90_s: float, target_t90_s: float, *, rate_hz
     [0.0, 0.9, 0.99]
     """
     x = np.asarray(values, np.float64)
-    fast, slow = (_memory(t90, rate_hz) for t90 in (t90_s, target_t90_s))
+    fast, slow = (memory(t90, rate_hz) for t90 in (t90_s, target_t90_s))
     if slow <= fast or len(x) == 0:
         return x
     gain = (1 - slow) / (1 - fast)
     state = np.array([x[0] * (1 - gain)])  # steady state at the first value
     matched: Array = lfilter([gain, -gain * fast], [1.0, -slow], x, zi=state)[0]
     return matched
-
-
-def _memory(t90_s: float, rate_hz: float) -> float:
-    return float(np.exp(-_LN10 / (t90_s * rate_hz))) if t90_s > 0 else 0.0

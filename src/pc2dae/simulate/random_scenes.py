@@ -23,7 +23,7 @@ _LATE_S = 0.33  # by which the inverse of a sensor that reports means is late, i
 OVERSAMPLING = 4  # steps per sample, so that narrow plumes and edges are realistically averaged or missed
 
 
-class Row(NamedTuple):
+class SceneRow(NamedTuple):
     """One channel of a scene."""
 
     air: Array  # reading without noise and, where the response is known, without lag
@@ -175,7 +175,7 @@ def _coloured(rng: np.random.Generator, steps: int, slope: float) -> Array:
 # ── channels ─────────────────────────────────────────────────────────────────
 
 
-def _channel(rng: np.random.Generator, hidden: Array, length: int, highest_snr: float) -> Row:
+def _channel(rng: np.random.Generator, hidden: Array, length: int, highest_snr: float) -> SceneRow:
     air, signal, kernel, doubt = _response(rng, _mixture(rng, hidden), length)
     span = max(float(np.quantile(signal, 0.98) - np.quantile(signal, 0.02)), 0.03 * float(np.ptp(signal))) or 1.0
     sigma = span / np.exp(rng.uniform(np.log(LOWEST_SNR), np.log(highest_snr)))
@@ -189,7 +189,7 @@ def _channel(rng: np.random.Generator, hidden: Array, length: int, highest_snr: 
             lift = bound - min(air.min(), clean.min())
             air, clean = air + lift, clean + lift
     noisy = clean + _noise(rng, clean, sigma)
-    return _logged(rng, Row(air, clean, noisy, np.ones(length, dtype=bool), bound, kernel, doubt), sigma)
+    return _logged(rng, SceneRow(air, clean, noisy, np.ones(length, dtype=bool), bound, kernel, doubt), sigma)
 
 
 def _mixture(rng: np.random.Generator, hidden: Array) -> Array:
@@ -298,7 +298,7 @@ def _noise(rng: np.random.Generator, clean: Array, sigma: float) -> Array:
     return np.asarray(noise)
 
 
-def _logged(rng: np.random.Generator, row: Row, sigma: float) -> Row:
+def _logged(rng: np.random.Generator, row: SceneRow, sigma: float) -> SceneRow:
     """Effects of the logger: quantisation, repeated values and gaps."""
     noisy, length = row.noisy, len(row.noisy)
     valid = np.ones(length, dtype=bool)
@@ -323,7 +323,7 @@ def _logged(rng: np.random.Generator, row: Row, sigma: float) -> Row:
     return row._replace(noisy=noisy, valid=valid)
 
 
-def _duplicate(rng: np.random.Generator, rows: list[Row]) -> None:
+def _duplicate(rng: np.random.Generator, rows: list[SceneRow]) -> None:
     """Make one channel a duplicate of another: same truth, independent noise."""
     first, second = rng.choice(len(rows), 2, replace=False)
     row = rows[first]
@@ -331,7 +331,7 @@ def _duplicate(rng: np.random.Generator, rows: list[Row]) -> None:
     rows[second] = _logged(rng, row._replace(noisy=row.clean + _noise(rng, row.clean, sigma)), sigma)
 
 
-def _copy(rng: np.random.Generator, rows: list[Row]) -> None:
+def _copy(rng: np.random.Generator, rows: list[SceneRow]) -> None:
     """Make one channel a scaled copy of another, including its noise."""
     first, second = rng.choice(len(rows), 2, replace=False)
     row, gain = rows[first], rng.lognormal(0, 1)
