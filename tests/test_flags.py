@@ -8,4 +8,5 @@ from pc2dae.flags import BAD, BELOW_BOUND, FLAGS, INDETERMINATE, NOT_MEASURED
 def test_bits_and_their_combinations() -> None:
     assert FLAGS["missing"] == 1
     assert FLAGS["below_bound"] == BELOW_BOUND == 2048
-    assert (BAD, INDETERMINATE, NOT_MEASURED) == (831, 3264, 1855)
+    assert (FLAGS["outside_calibration"], FLAGS["filter_loaded"]) == (4096, 8192)
+    assert (BAD, INDETERMINATE, NOT_MEASURED) == (831, 15552, 1855)

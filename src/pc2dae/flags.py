@@ -17,6 +17,8 @@ FLAGS = {
         "tape_advance",
         "interpolated",
         "below_bound",
+        "outside_calibration",
+        "filter_loaded",
     ))
 }  # fmt: skip
 (
@@ -32,9 +34,11 @@ FLAGS = {
     TAPE_ADVANCE,
     INTERPOLATED,
     BELOW_BOUND,
+    OUTSIDE_CALIBRATION,
+    FILTER_LOADED,
 ) = FLAGS.values()
 
 # Bad: the value is not a measurement of the air at this time. Indeterminate: valid, but to be used with care.
-INDETERMINATE = BELOW_DETECTION | THERMAL_TRANSIENT | INTERPOLATED | BELOW_BOUND
+INDETERMINATE = BELOW_DETECTION | THERMAL_TRANSIENT | INTERPOLATED | BELOW_BOUND | OUTSIDE_CALIBRATION | FILTER_LOADED
 BAD = sum(FLAGS.values()) - INDETERMINATE
 NOT_MEASURED = BAD | INTERPOLATED  # no denoiser may use such a value as an observation
