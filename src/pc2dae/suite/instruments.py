@@ -14,7 +14,8 @@ class InstrumentRules:
     status: str | None = None  # column of a status word, with these bits:
     starting_bit: int = 0
     saturated_bit: int = 0
-    tape_position: str | None = None  # a filter photometer: `<lamp>_bc1` has its attenuation in `<lamp>_atn1`
+    spent_atn: float | None = None  # filter photometer: attenuation (`<lamp>_atn1` of `<lamp>_bc1`) of a spent filter
+    tape_position: str | None = None  # column that changes with each new spot
     cell_temperature: str | None = None  # [degC] of a heated cell, which must reach
     ready_c: float = 0.0
     board_temperature: str | None = None  # [degC] of an electrochemical cell: fast changes disturb it
@@ -22,7 +23,13 @@ class InstrumentRules:
 
 
 RULES: Mapping[str, InstrumentRules] = MappingProxyType({
-    "ma200": InstrumentRules(status="status", starting_bit=2, saturated_bit=16, tape_position="tape_position"),
+    # A filter is spent where it reads half of the true value. AE51: 0.88·exp(−ATN/100) + 0.12 = 0.5 (Kirchstetter and
+    # Novakov 2007, Atmos. Environ. 41, 1874). MA200: 1 − k·ATN = 0.5 for k = 0.005 (Drinovec et al. 2015,
+    # doi:10.5194/amt-8-1965-2015); its tape advances at an attenuation that the operator sets.
+    "ae51": InstrumentRules(spent_atn=84.0),
+    "ma200": InstrumentRules(
+        status="status", starting_bit=2, saturated_bit=16, spent_atn=100.0, tape_position="tape_position"
+    ),
     "li830": InstrumentRules(cell_temperature="cell_temperature", ready_c=50.0),  # held at 51.5 degC when calibrated
     "pms5003": InstrumentRules(warm_up_s=30.0),  # data sheet
     "afe": InstrumentRules(board_temperature="temperature"),

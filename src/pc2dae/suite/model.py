@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, ValidationIn
 
 from pc2dae.errors import SuiteError, nearest
 from pc2dae.suite.source import Source
-from pc2dae.suite.units import canonical_units
+from pc2dae.suite.units import canonical_units, conversion
 
 ENVIRONMENT = ("air_temperature", "relative_humidity", "air_pressure")  # degC, %, hPa
 Compensation = Literal["aan-803", "equation-1"]
@@ -58,10 +58,24 @@ class Channel(_Part):
     native_rate_hz: float | None = Field(default=None, gt=0)  # below the suite's rate: repeats are stale
     duplicate_of: Name | None = None  # the same air through another sensor
     difference_of: tuple[Name, Name] | None = None  # derived, not measured: first minus second
+    pressure_exponent: float | None = Field(default=None, gt=0, le=3)  # NDIR: reading = true·(P/1013.25 hPa)^n
+    dry: bool = False  # to be converted from mole fraction in moist air to that in dry air
     noise_sigma: float | None = Field(default=None, gt=0)  # what a live stream assumes for its first 30 s
+    background: float | None = None  # clean air here; used to re-zero only when asked
+    background_uncertainty: float = Field(default=0.0, ge=0)
     long_name: str | None = None
     standard_name: str | None = None
     wavelength_nm: float | None = Field(default=None, gt=0)
+
+    @property
+    def is_ndir(self) -> bool:
+        """Whether its readings are to be corrected for pressure or humidity."""
+        return self.pressure_exponent is not None or self.dry
+
+    @property
+    def reading_limits(self) -> tuple[float | None, float | None]:
+        """Valid range of a reading; one that is still to be corrected for pressure may lie below `valid_min`."""
+        return None if self.pressure_exponent is not None else self.valid_min, self.valid_max
 
     @field_validator("units")
     @classmethod
@@ -79,6 +93,12 @@ class Channel(_Part):
             raise SuiteError(
                 f"channel '{self.name}': valid_min {self.valid_min:g} is not below valid_max {self.valid_max:g}"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _dry_is_a_mole_fraction(self) -> Channel:
+        if self.dry and conversion(self.units, "ppb") is None:
+            raise SuiteError(f"channel '{self.name}': dry needs a mole fraction, such as ppm, not {self.units}")
         return self
 
     @model_validator(mode="after")
