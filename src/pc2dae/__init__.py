@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pc2dae.errors import Pc2daeError
 
 if TYPE_CHECKING:
+    from pc2dae.colocation import calibrate
     from pc2dae.pipeline import denoise, evaluate, fit, ingest, open_flight
     from pc2dae.registry import load_model
     from pc2dae.report import report
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 __version__ = version("pc2dae")
 _LAZY = {
+    "calibrate": "pc2dae.colocation",
     "denoise": "pc2dae.pipeline",
     "evaluate": "pc2dae.pipeline",
     "fit": "pc2dae.pipeline",
@@ -28,6 +30,7 @@ _LAZY = {
 __all__ = [
     "Pc2daeError",
     "__version__",
+    "calibrate",
     "denoise",
     "evaluate",
     "fit",

@@ -46,6 +46,10 @@ class FlightError(Pc2daeError):
     """A flight lacks data that a processing step requires."""
 
 
+class CalibrationError(Pc2daeError):
+    """A calibration cannot be made, read or applied."""
+
+
 class ModelError(Pc2daeError):
     """A model cannot be loaded, verified or applied."""
 

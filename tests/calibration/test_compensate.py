@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from pc2dae.calibration import coefficients, compensate, without_sheet
+from pc2dae.calibration.compensate import compensate, without_sheet
+from pc2dae.calibration.electrochemical import coefficients
 from pc2dae.errors import SuiteError
 from pc2dae.flags import MISSING, THERMAL_TRANSIENT
 from pc2dae.flight.schema import new_flight

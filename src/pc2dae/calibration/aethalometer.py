@@ -1,13 +1,11 @@
-"""Filter photometers: black carbon from attenuation, and dual-spot loading compensation.
+"""Filter photometers: black carbon from attenuation, and correction of filter loading.
 
 Attenuation increases as particles accumulate on the filter: ATN = −100·ln(I/I0). The sensitivity decreases with filter
-loading, which is quantified with two spots at different flow rates (Drinovec et al. 2015,
+loading, which is measured with two spots at different flow rates (Drinovec et al. 2015,
 doi:10.5194/amt-8-1965-2015). Averaging over attenuation increments (ONA) is a denoiser: see `filters.ona`.
 """
 
 from __future__ import annotations
-
-import json
 
 import numpy as np
 import xarray as xr
@@ -15,6 +13,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
 
 from pc2dae.arrays import Array
+from pc2dae.errors import FlightError
 from pc2dae.flight.schema import add_history, check_flight
 
 # AethLabs MA series: mass attenuation cross-section [m2 g-1] by wavelength [nm]; 3-mm spots, scattering factor 1.3.
@@ -74,25 +73,68 @@ def unloaded(carbon: ArrayLike, attenuation: ArrayLike, k: float) -> Array:
     return np.asarray(carbon, dtype=np.float64) / np.where(share < 0.9, 1.0 - share, np.nan)
 
 
-def correct_loading(flight: xr.Dataset) -> xr.Dataset:
-    """Correct the dual-spot channels of a flight for filter loading; k is stored in the channel attributes.
+def unloaded_single_spot(carbon: ArrayLike, attenuation: ArrayLike) -> Array:
+    """Loading-corrected BC of an instrument with one spot: BC / (0.88·exp(−ATN/100) + 0.12).
 
-    Not part of `compensate`: the paper uses the two spots as reported by the instrument.
+    Kirchstetter and Novakov (2007), Atmos. Environ. 41, 1874, for fresh soot; less is needed in aged or organic smoke.
+    The attenuation of a new filter may be slightly negative: it counts as 0.
+
+    >>> unloaded_single_spot([1000.0, 1000.0], [0.0, 143.0]).round()
+    array([1000., 3025.])
+    """
+    atn = np.maximum(np.asarray(attenuation, dtype=np.float64), 0.0)
+    return np.asarray(carbon, dtype=np.float64) / (0.88 * np.exp(-atn / 100.0) + 0.12)
+
+
+def correct_loading(flight: xr.Dataset) -> xr.Dataset:
+    """Correct the filter photometer channels of a flight for filter loading; the formula is stored in the attributes.
+
+    Two spots determine k of their filter; a single spot takes `unloaded_single_spot`. The effect depends on the
+    aerosol, so that half of the correction is stored as standard uncertainty. Values before are kept as
+    `<name>_uncalibrated`. Not part of `compensate`: the paper uses the spots as reported by the instrument.
     """
     suite = check_flight(flight)
-    done = flight.copy()
-    found: dict[str, float] = {}
+    done: dict[str, xr.Variable] = {}
+    found: list[str] = []
+    left: list[str] = []
     for name in suite.names:
         source = suite.sources.get(name)
-        if source is None:
+        atn = None if source is None else flight.variables.get(source.variable(source.column.replace("bc", "atn")))
+        if source is None or atn is None or "bc" not in source.column:
             continue
+        if "loading_correction" in flight[name].attrs:
+            raise FlightError(f"the filter loading of {name} is corrected already", hint="leave out --correct-loading")
+        before = flight[name].values.astype(np.float64)
         lamp, _, spot = source.column.partition("_bc")
-        needed = [source.variable(column) for column in (f"{lamp}_atn1", f"{lamp}_atn2", "flow1", "flow2")]
-        if spot not in ("1", "2") or not set(needed) <= set(map(str, flight.variables)):
-            continue
-        k = loading_factor(*(flight[variable].values for variable in needed))
-        if np.isfinite(k):
-            values = unloaded(flight[name].values, flight[source.variable(f"{lamp}_atn{spot}")].values, k)
-            done[name] = ("time", values, dict(flight[name].attrs) | {"loading_k": k})
-            found[lamp] = round(k, 5)
-    return add_history(done, f"filter loading corrected, k = {json.dumps(found)}")
+        if spot in ("1", "2"):
+            needed = [source.variable(column) for column in (f"{lamp}_atn1", f"{lamp}_atn2", "flow1", "flow2")]
+            there = set(needed) <= set(map(str, flight.variables))
+            k = loading_factor(*(flight[variable].values for variable in needed)) if there else np.nan
+            if not np.isfinite(k):
+                left.append(name)
+                continue
+            after, formula = unloaded(before, atn.values, k), f"BC / (1 - {k:.5f} ATN)"
+        else:
+            after, formula = unloaded_single_spot(before, atn.values), "BC / (0.88 exp(-ATN/100) + 0.12)"
+        units = {"units": suite[name].units}
+        done[name] = xr.Variable("time", after, dict(flight[name].attrs) | {"loading_correction": formula})
+        text = f"standard uncertainty of {name}: half of its correction for filter loading"
+        done[f"{name}_calibration_uncertainty"] = xr.Variable(
+            "time", np.abs(after - before) / 2, units | {"long_name": text}
+        )
+        if f"{name}_uncalibrated" not in flight:
+            done[f"{name}_uncalibrated"] = xr.Variable(
+                "time", before, units | {"long_name": f"{name} before calibration"}
+            )
+        found.append(f"{name} = {formula}")
+    if not found and not left:
+        raise FlightError(
+            "no filter loading to correct: no black carbon channel with its attenuation",
+            hint="leave out --correct-loading",
+        )
+    for channel in suite.channels:
+        if channel.difference_of is not None and done.keys() & set(channel.difference_of):
+            first, second = (done.get(name, flight.variables[name]).values for name in channel.difference_of)
+            done[channel.name] = xr.Variable("time", first - second, flight[channel.name].attrs)
+    unknown = [f"{', '.join(left)} not corrected (too little to determine)"] if left else []
+    return add_history(flight.assign(done), f"filter loading corrected: {'; '.join([*(found or ['none']), *unknown])}")

@@ -1,0 +1,222 @@
+"""Fit of calibration curves to readings beside a reference.
+
+Each cell's reading is regressed on the gases in the air (not the air on the reading): the reference is the variable
+without error, so gains are not reduced by the sensor's noise and hold in plumes far above the air of the co-location.
+Concentrations follow from all cells together, since each answers to several gases. Which terms a cell has is decided by
+what they are worth on blocks of time that were left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from pc2dae.arrays import Array, Index
+from pc2dae.calibration.pairs import Pairs
+from pc2dae.calibration.terms import CROSS
+from pc2dae.errors import CalibrationError
+
+FOLDS = 6  # blocks of time, each predicted from the others
+_WORTH = 0.03  # a term must lower the held-out errors by this share
+_HUBER = 1.345  # σ: residuals beyond it count linearly
+_ROUNDS = 10
+_DRAWS = 300  # of the block bootstrap
+_BLOCKS = 12
+_STATED = 3.0  # σ within which a gain of 1 is not contradicted
+_LEAST_GAIN = 2.0  # σ by which a gain must differ from 0
+
+Terms = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Coefficients of one cell: gain, zero, then its terms."""
+
+    terms: Terms
+    values: Array
+    covariance: Array | None = None
+
+
+def choose_terms(pairs: Pairs) -> dict[str, Terms]:
+    """The terms each channel needs, and more while the errors of held-out blocks fall by 3 % or more with each."""
+    names = list(pairs.readings)
+    options = {n: [*pairs.varying, *(CROSS + other for other in pairs.rivals[n])] for n in names}
+    chosen: dict[str, Terms] = {name: pairs.needed.get(name, ()) for name in names}
+    parts = _folds(len(pairs.time))
+    cache: dict[tuple[str, Terms, int], Fit] = {}
+
+    def errors(terms: Mapping[str, Terms]) -> float:
+        """Mean logarithm of the root mean square errors of all channels."""
+        residuals: dict[str, list[Array]] = {n: [] for n in names}
+        for k, part in enumerate(parts):
+            for n in names:
+                if (n, terms[n], k) not in cache:
+                    cache[n, terms[n], k] = fit_channel(_rest(pairs, part), n, terms[n])
+            held = pairs.rows(part)
+            found = concentrations({n: cache[n, terms[n], k] for n in names}, held)
+            for n in names:
+                residuals[n].append(found[n] - held.air[n])
+        return float(np.mean([np.log(rms(np.concatenate(r)) + 1e-12) for r in residuals.values()]))
+
+    best = errors(chosen)
+    improved = True
+    while improved:
+        improved = False
+        for name in names:
+            trials = [(errors(chosen | {name: (*chosen[name], t)}), t) for t in options[name] if t not in chosen[name]]
+            if trials and (least := min(trials))[0] < best + np.log(1 - _WORTH) / len(names):
+                best, chosen[name], improved = least[0], (*chosen[name], least[1]), True
+    return chosen
+
+
+def fit_channel(pairs: Pairs, name: str, terms: Terms) -> Fit:
+    """Robust regression (Huber) of a channel's reading on its gas and its terms."""
+    x, y, _ = _design(pairs, name, terms)
+    if len(y) < 3 * (len(terms) + 2):
+        return Fit(terms, np.full(len(terms) + 2, np.nan))
+    return Fit(terms, _solve(x, y, _robust_weights(x, y)))
+
+
+def with_covariance(pairs: Pairs, name: str, fit: Fit, *, reference_uncertainty: float) -> Fit:
+    """The fit with the covariance of its coefficients, from resampled twelfths of the record.
+
+    Blocks keep the correlation of residuals over hours, which is what limits a calibration. The reference's own
+    relative uncertainty is added to the gain.
+    """
+    x, y, at = _design(pairs, name, fit.terms)
+    weights = _robust_weights(x, y)
+    centre = x.mean(axis=0) * (np.arange(x.shape[1]) != 1)  # not of the ones
+    x = x - centre  # the zero is best known in the middle of the record
+    which = (at * _BLOCKS) // len(pairs.time)
+    size = x.shape[1]
+    left, right = np.zeros((_BLOCKS, size, size)), np.zeros((_BLOCKS, size))
+    np.add.at(left, which, weights[:, None, None] * x[:, :, None] * x[:, None, :])
+    np.add.at(right, which, weights[:, None] * x * y[:, None])
+    filled = np.flatnonzero(np.bincount(which, minlength=_BLOCKS))
+    draws = np.random.default_rng(0).choice(filled, (_DRAWS, len(filled)))
+    small = 1e-9 * np.diag(np.diag(left.sum(axis=0)))  # a draw may lack what determines a term
+    found = np.linalg.solve(left[draws].sum(axis=1) + small, right[draws].sum(axis=1)[..., None])[..., 0]
+    low, high = np.percentile(found, [15.865, 84.135], axis=0)
+    scatter = found.std(axis=0)
+    robust = (high - low) / 2 / np.where(scatter > 0, scatter, 1.0)  # the draws' middle: single poor ones do not count
+    back = np.eye(size)
+    back[1] -= centre
+    few = len(filled) / max(len(filled) - size, 1)  # degrees of freedom that the coefficients take
+    covariance = few * back @ (np.cov(found.T) * np.outer(robust, robust)) @ back.T
+    covariance[0, 0] += (reference_uncertainty * fit.values[0]) ** 2
+    return Fit(fit.terms, fit.values, covariance)
+
+
+def check_follows(pairs: Pairs, name: str, fit: Fit) -> None:
+    """Refuse a reading that has nothing to do with its reference; a concentration may keep the factory's gain."""
+    assert fit.covariance is not None
+    gain, doubt = fit.values[0], np.sqrt(fit.covariance[0, 0])
+    if not abs(gain) > _LEAST_GAIN * doubt and not (name in pairs.needed and is_as_stated(fit)):
+        raise CalibrationError(
+            f"{name} does not follow '{pairs.gas[name]}': gain {gain:.3g} ± {doubt:.2g}",
+            hint="check --pair and the period, or take a longer record",
+        )
+
+
+def is_as_stated(fit: Fit) -> bool:
+    """Whether the gain of a concentration does not contradict that of the factory, 1."""
+    assert fit.covariance is not None
+    return abs(float(fit.values[0]) - 1) < _STATED * float(np.sqrt(fit.covariance[0, 0]))
+
+
+def shrunk(fit: Fit, mean: Mapping[str, float], sigma: Mapping[str, float]) -> Fit:
+    """The fit combined with what is known of some of its coefficients, each weighed by its uncertainty."""
+    assert fit.covariance is not None
+    at = [["gain", "zero", *fit.terms].index(name) for name in mean]
+    known, prior = fit.covariance[at], np.diag([sigma[name] ** 2 for name in mean])
+    share = np.linalg.solve(known[:, at] + prior, known).T
+    covariance = fit.covariance - share @ known
+    moved = fit.values + share @ (np.array(list(mean.values())) - fit.values[at])
+    return Fit(fit.terms, moved, (covariance + covariance.T) / 2)
+
+
+def concentrations(fits: Mapping[str, Fit], pairs: Pairs) -> dict[str, Array]:
+    """The air that all cells together have seen: the solution of their equations, sample by sample."""
+    names = list(fits)
+    matrix, rest = np.zeros((len(names), len(names))), []
+    for row, (name, fit) in enumerate(fits.items()):
+        known = pairs.readings[name] - fit.values[1]
+        matrix[row, row] = fit.values[0]
+        for term, value in zip(fit.terms, fit.values[2:], strict=True):
+            if term.startswith(CROSS):
+                matrix[row, names.index(term.removeprefix(CROSS))] = value
+            else:
+                known = known - value * pairs.terms[term]
+        rest.append(known)
+    if not np.isfinite(matrix).all() or np.linalg.matrix_rank(matrix) < len(names):
+        return {name: np.full(len(pairs.time), np.nan) for name in names}
+    inverse = np.linalg.inv(matrix)
+    return {name: sum(w * r for w, r in zip(row, rest, strict=True) if w != 0) for name, row in
+            zip(names, inverse, strict=True)}  # fmt: skip
+
+
+def held_out(
+    pairs: Pairs, chosen: Mapping[str, Terms], fitted: Callable[[Pairs, str, Terms], Fit] = fit_channel
+) -> dict[str, Array]:
+    """Concentrations of each block, from the fit to others."""
+    found = {name: np.full(len(pairs.time), np.nan) for name in chosen}
+    for part in _folds(len(pairs.time)):
+        rest = _rest(pairs, part)
+        fits = {n: fitted(rest, n, t) for n, t in chosen.items()}
+        for name, values in concentrations(fits, pairs.rows(part)).items():
+            found[name][part] = values
+    return found
+
+
+def held_out_readings(pairs: Pairs, name: str, terms: Terms) -> Array:
+    """Residuals of a channel's reading in each block, from the fit to others."""
+    residual = np.full(len(pairs.time), np.nan)
+    for part in _folds(len(pairs.time)):
+        fit = fit_channel(_rest(pairs, part), name, terms)
+        held = pairs.rows(part)
+        residual[part] = held.readings[name] - held.with_ones(name, terms, CROSS) @ fit.values
+    return residual
+
+
+def rms(errors: Array) -> float:
+    """Root mean square of the finite values; NaN without any."""
+    finite = errors[np.isfinite(errors)]
+    return float(np.sqrt(np.mean(finite**2))) if len(finite) else np.nan
+
+
+def _design(pairs: Pairs, name: str, terms: Terms) -> tuple[Array, Array, Index]:
+    x, y = pairs.with_ones(name, terms, CROSS), pairs.readings[name]
+    some = np.isfinite(x).all(axis=1) & np.isfinite(y)
+    return x[some], y[some], np.flatnonzero(some)
+
+
+def _solve(x: Array, y: Array, weights: Array) -> Array:
+    root = np.sqrt(weights)
+    return np.asarray(np.linalg.lstsq(x * root[:, None], y * root, rcond=None)[0])
+
+
+def _robust_weights(x: Array, y: Array) -> Array:
+    weights = np.ones(len(y))
+    for _ in range(_ROUNDS):
+        residual = y - x @ _solve(x, y, weights)
+        scale = 1.4826 * np.median(np.abs(residual - np.median(residual)))
+        if scale == 0:
+            break
+        weights = np.minimum(1.0, _HUBER * scale / np.maximum(np.abs(residual), 1e-12 * scale))
+    return weights
+
+
+def _folds(count: int) -> list[slice]:
+    edges = np.linspace(0, count, FOLDS + 1).astype(int)
+    return [slice(a, b) for a, b in pairwise(edges)]
+
+
+def _rest(pairs: Pairs, part: slice) -> Pairs:
+    """What a block is predicted from: in the later half all that came before it, as in use; else all other blocks."""
+    count = len(pairs.time)
+    used = np.ones(count, bool)
+    used[part.start : count if 2 * part.start >= count else part.stop] = False
+    return pairs.rows(used)
