@@ -71,7 +71,7 @@ def _response(
     if is_resampled(flight, suite, channel.name):
         delay += sampling_delay_s(kernel, suite.rate_hz)
     notes = "; ".join(note for note in (known.note, seen.note if seen is not None else "") if note)
-    cross = cross_terms(flight, suite, channel.name)
+    cross = cross_terms(flight, channel.name)
     return Response(kernel, known.uncertainty_s, delay, spread, known.source, cross, notes)
 
 

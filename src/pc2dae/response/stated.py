@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 
-from pc2dae.response.kernels import Kernel, Response
+from pc2dae.response.kernels import LN10, Kernel, Response
 from pc2dae.suite import Channel, Suite
 
 _USUAL = 0.15  # relative uncertainty of a t90 stated without one
@@ -26,8 +27,18 @@ def stated_t90(channel: Channel) -> tuple[float, float]:
     return channel.t90_s, _USUAL * channel.t90_s if doubt is None else doubt
 
 
-def stated_responses(suite: Suite) -> tuple[dict[str, Response], dict[str, str]]:
-    """The response of each channel whose t90 the suite states to better than 30 %, and why the others' is not used."""
+def stated_tau_s(channel: Channel) -> float:
+    """Root mean square of a channel's time constant [s], from its t90 and the uncertainty of it; 0 where unknown."""
+    return float(np.nan_to_num(np.hypot(*stated_t90(channel)))) / LN10
+
+
+def stated_responses(
+    suite: Suite, cross: Mapping[str, Mapping[str, float]] | None = None
+) -> tuple[dict[str, Response], dict[str, str]]:
+    """The response of each channel whose t90 the suite states to better than 30 %, and why the others' is not used.
+
+    `cross` are the interferences in each channel's signal that a calibration has subtracted.
+    """
     responses: dict[str, Response] = {}
     reasons: dict[str, str] = {}
     for channel in suite.channels:
@@ -40,7 +51,11 @@ def stated_responses(suite: Suite) -> tuple[dict[str, Response], dict[str, str]]
             reasons[channel.name] = f"t90 {t90:g} ± {doubt:g} s is known only to {100 * doubt / t90:.0f} %"
         else:
             responses[channel.name] = Response(
-                stated_kernel(channel), doubt, channel.delay_s, channel.delay_uncertainty_s
+                stated_kernel(channel),
+                doubt,
+                channel.delay_s,
+                channel.delay_uncertainty_s,
+                cross=tuple((cross or {}).get(channel.name, {}).items()),
             )
     return with_differences(suite, responses, reasons)
 

@@ -14,7 +14,6 @@ import numpy as np
 import xarray as xr
 
 from pc2dae.arrays import Array, Mask
-from pc2dae.calibration.electrochemical import sensitivity
 from pc2dae.flight.schema import check_flight, observed
 from pc2dae.noise import noise_level
 from pc2dae.response.kernels import LN10
@@ -211,23 +210,15 @@ def _filled(values: Array, valid: Mask) -> Array:
     return straight
 
 
-def cross_terms(flight: xr.Dataset, suite: Suite, name: str) -> tuple[tuple[str, float], ...]:
+def cross_terms(flight: xr.Dataset, name: str) -> tuple[tuple[str, float], ...]:
     """Channels that were subtracted from a sensor's signal to form this one, and their gains: NO2 for an OX cell."""
-    source = suite.sources.get(name)
-    if source is None or (source.instrument, source.column) != ("afe", "o3"):
-        return ()
-    partner = next((n for n in suite.names if suite.sources.get(n) == replace(source, column="no2")), None)
-    sensors = json.loads(flight.attrs.get("calibration", "{}")).get(source.key, {}).get("sensors", [])
-    sheet = next((s for s in sensors if str(s.get("sensor_type", "")).startswith("OX")), None)
-    if partner is None or sheet is None:
-        return ()
-    return ((partner, sensitivity(sheet, "we_cross_sensitivity_no2") / sensitivity(sheet, "we_sensitivity")),)
+    return tuple(json.loads(flight[name].attrs.get("signal_cross", "{}")).items())
 
 
 def _signal(flight: xr.Dataset, suite: Suite, name: str) -> Array:
     """What the sensor behind a channel responds to, without the subtraction of others."""
     signal: Array = flight[name].values.astype(np.float64)
-    for partner, gain in cross_terms(flight, suite, name):
+    for partner, gain in cross_terms(flight, name):
         signal = signal + gain * flight[partner].values
     return signal
 
