@@ -11,7 +11,7 @@ from pc2dae.suite import Suite
 
 
 class LiveChecks:
-    """Flags of a sample that its sender has not screened: missing, stale, out of range, saturated, below detection.
+    """Flags of a sample that its sender has not screened: missing, stale, and `limits` of the corrected values.
 
     Sentinels are compared with earlier values, not with the whole flight as in `qc.screen`: a channel's first sample is
     a sentinel if it is listed, and wrapped integers are found after 30 samples. Stuck channels are not flagged, since
@@ -22,26 +22,30 @@ class LiveChecks:
         channels = suite.channels
         self.missing = np.array(suite.missing, dtype=np.float64)
         self.low = _column([c.valid_min for c in channels], -np.inf)
+        self.reading_low = _column([c.reading_limits[0] for c in channels], -np.inf)
         self.high = _column([c.valid_max for c in channels], np.inf)
         self.detection = _column([c.detection_limit for c in channels], -np.inf)
         self.ordinary = Extent.empty(len(channels))
         self.is_slow = np.array([c.native_rate_hz is not None and c.native_rate_hz < suite.rate_hz for c in channels])
 
     def __call__(self, values: Floats, before: Floats) -> Bits:
-        """Bits of `values` (channel); `before` holds each channel's last value: a slow sensor's repeat is stale."""
+        """Missing and stale readings (channel); stale is a slow sensor's repeat of its last value, in `before`."""
         self._learn(before, self.ordinary.count == 0)  # samples screened by their sender were not checked here
         absent = ~np.isfinite(values) | np.isin(values, self.missing)
         absent |= is_listed(values, self.ordinary) | is_wrapped(values, self.ordinary)
-        bits = np.where((values < self.low) | (values > self.high), OUT_OF_RANGE, 0)
-        bits |= np.where(values == self.high, SATURATED, 0)
-        bits |= np.where(values < self.detection, BELOW_DETECTION, 0)
-        bits |= np.where(self.is_slow & (values == before), STALE, 0)
+        bits = np.where(self.is_slow & (values == before), STALE, 0)
         self._learn(values, ~absent)
         return np.where(absent, MISSING, bits).astype(np.int32)
 
+    def limits(self, values: Floats) -> Bits:
+        """Bits of `values` (channel) that follow from their channels' limits."""
+        bits = np.where((values < self.low) | (values > self.high), OUT_OF_RANGE, 0)
+        bits |= np.where(values == self.high, SATURATED, 0)
+        return (bits | np.where(values < self.detection, BELOW_DETECTION, 0)).astype(np.int32)
+
     def _learn(self, values: Floats, where: Mask) -> None:
         """Extend the ordinary range by plausible values."""
-        possible = np.isfinite(values) & (values >= self.low) & (values <= self.high)
+        possible = np.isfinite(values) & (values >= self.reading_low) & (values <= self.high)
         self.ordinary = self.ordinary.extended(values, where & possible)
 
 

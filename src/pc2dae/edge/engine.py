@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from pc2dae.arrays import Floats, Mask
+from pc2dae.calibration.series import CalibrationSeries
 from pc2dae.denoiser import Estimate
 from pc2dae.edge.lag import LagFree, Lags
 from pc2dae.edge.levels import Levels
@@ -46,7 +47,9 @@ class Engine(ABC):
     """A network, the channels it estimates, and how many samples around an estimate it needs."""
 
     suite: Suite  # channels, in order
-    ignored: frozenset[str] = frozenset()  # channels of the payload that are not estimated
+    ignored: frozenset[str] = frozenset()  # channels of the payload that are not used
+    calibration: CalibrationSeries | None = None  # of the payload's readings, which a stream applies first
+    lagging: frozenset[str] = frozenset()  # channels whose lag is not known well enough to be undone
     look_back: int
     look_ahead: int
     hop: int  # samples between two runs of the network in a stream

@@ -157,7 +157,9 @@ class Gateway:
         tick.counts["estimates"] += len(ready)
 
     def _message(self, name: str, ready: Ready) -> bytes:
-        return ready.message(name, self.engine.suite.names, self.engine.latency_s, self.engine.lags.ambient)
+        engine = self.engine
+        calibrated = () if engine.calibration is None else tuple(engine.calibration.own)
+        return ready.message(name, engine.suite.names, engine.latency_s, engine.lags.ambient, calibrated)
 
     def _missing(self, letter: Letter) -> bytes:
         """A replacement for a damaged estimate: the same second without values."""

@@ -134,18 +134,25 @@ class Lags:
     def undo(self, reading: Floats, new: Mask, lag1: Floats) -> LagFree:
         """Channels in step with the air, without lag.
 
-        A channel formed by subtracting others, x_i = s_i − Σ k_j x_j, is computed from lag-free series: dipoles at the
-        edges of plumes, due to the different lags of its parts, disappear.
+        The lag acts on a sensor's own signal s = (1 + K) x, from which other channels were subtracted to form x: s is
+        freed of it, then x solved for. Dipoles at the edges of plumes, due to different lags, disappear.
         """
         cross = {row: parts for row in range(len(self.known)) if (parts := self._parts(row))}
-        signal, seen = (reading.copy(), new.copy()) if cross else (reading, new)
+        if not cross:
+            return without_lag(reading, new, lag1, self.kernels, self.rate_hz, self.spacing)
+        matrix = np.eye(len(self.known))
+        signal, seen = reading.copy(), new.copy()
         for row, parts in cross.items():
-            signal[row] += sum(gain * reading[part] for part, gain in parts)
-            seen[row] &= np.logical_and.reduce([new[part] for part, _ in parts])
+            for part, gain in parts:
+                matrix[row, part] = gain
+                signal[row] += gain * reading[part]
+        involved = np.linalg.matrix_power((matrix != 0).astype(np.float64), len(matrix)) > 0
+        for row in cross:
+            seen[row] = new[involved[row]].all(axis=0)
         free = without_lag(signal, seen, lag1, self.kernels, self.rate_hz, self.spacing)
-        for row, parts in cross.items():
-            air = free.values[row] - sum(gain * free.values[part] for part, gain in parts)
-            free.values[row] = np.where(seen[row], air, reading[row])
+        air = np.linalg.solve(matrix, np.nan_to_num(free.values))
+        for row in cross:
+            free.values[row] = np.where(seen[row], air[row], reading[row])
         return free._replace(reading=reading)
 
     def _parts(self, row: int) -> list[tuple[int, float]]:

@@ -8,6 +8,8 @@ from dataclasses import replace
 from importlib.resources import as_file, files
 from pathlib import Path
 
+from pc2dae.calibration.curve import read_calibration
+from pc2dae.calibration.series import CalibrationSeries
 from pc2dae.edge import adaptive
 from pc2dae.edge.adaptive import AdaptiveDenoiser, adaptive_of
 from pc2dae.edge.card import Card, digest, parse_card
@@ -42,9 +44,17 @@ def open_network(
 
 
 def live_engine(
-    source: str | Path, *, suite: str | Path | None = None, exclude: Sequence[str] = ()
+    source: str | Path,
+    *,
+    suite: str | Path | None = None,
+    exclude: Sequence[str] = (),
+    calibration: Sequence[str | Path] = (),
 ) -> tuple[Engine, Card]:
-    """Engine and card of a model for a suite without the families excluded; default: the suite it was trained for."""
+    """Engine and card of a model for a suite without the families excluded; default: the suite it was trained for.
+
+    `calibration` are files for the readings that the suite describes.
+    """
+    calibrations = [read_calibration(path) for path in calibration]
     found = open_network(source, profile="live")
     if found is None:
         hint = "export it with `pc2dae export`" if Path(source).is_dir() else nearest(str(source), SHIPPED)
@@ -57,11 +67,20 @@ def live_engine(
         chosen = load_suite(suite if suite is not None else DEFAULT_SUITE if own is None else own.name)
     if exclude:
         chosen.only(list(exclude))  # an unknown name is an error
+    series = CalibrationSeries(calibrations, chosen) if calibrations else None
+    payload = chosen if series is None else series.suite
+    lagging: dict[str, str] = {}
     if isinstance(denoiser, AdaptiveDenoiser):
-        denoiser = replace(denoiser, responses=stated_responses(chosen)[0])
-    engine = denoiser.engine(chosen.only([f.name for f in chosen.family if f.name not in exclude]))
-    engine.ignored = frozenset(chosen.names) - frozenset(engine.suite.names)
-    return engine, card
+        cross = {} if series is None else {name: series.latest_cross(name) for name in series.own}
+        responses, lagging = stated_responses(payload, cross)
+        denoiser = replace(denoiser, responses=responses)
+    engine = denoiser.engine(payload.only([f.name for f in payload.family if f.name not in exclude]))
+    if series is None:
+        engine.ignored = frozenset(chosen.names) - frozenset(engine.suite.names)
+        return engine, card
+    engine.calibration, engine.lagging = series, frozenset(lagging)
+    engine.identity = f"{engine.identity} {series.key}"
+    return engine, card | {"calibration": series.label}
 
 
 def _open(

@@ -33,7 +33,7 @@ class Sample(BaseModel):
         default={}, description="air_temperature [degC], relative_humidity [%], air_pressure [hPa]"
     )
     qc: dict[str, Bits] | None = Field(
-        default=None, description="flag bits per channel, if the sender has screened its values"
+        default=None, description="flag bits per channel, if the sender has screened and corrected its values"
     )
     end: bool = Field(default=False, description="the flight's last message: all remaining estimates are sent")
     _payload: bytes = PrivateAttr(default=b"")
@@ -65,6 +65,9 @@ class Clean(BaseModel):
     )
     target: dict[str, Literal["ambient", "response"]] = Field(
         default={}, description="what is estimated: the air, or the noise-free reading where the lag is not known"
+    )
+    calibrated: list[str] = Field(
+        default=[], description="channels with a calibration, whose uncertainty includes what that leaves open"
     )
     qc: dict[str, int] = Field(description="flag bits, 0 = good")
     latency_s: float = Field(description="how long after its sample an estimate is sent")

@@ -31,7 +31,14 @@ class Ready:
         nothing = np.full(channels, np.nan)
         return cls(index, microseconds, nothing, nothing, None, np.full(channels, MISSING, np.int32), nothing)
 
-    def message(self, flight: str, names: Sequence[str], latency_s: float, ambient: Sequence[str] = ()) -> bytes:
+    def message(
+        self,
+        flight: str,
+        names: Sequence[str],
+        latency_s: float,
+        ambient: Sequence[str] = (),
+        calibrated: Sequence[str] = (),
+    ) -> bytes:
         """As the JSON of a `Clean` message, without the cost of validation; `ambient` are the channels without lag."""
 
         def numbers(row: Floats) -> dict[str, float | None]:  # float32 has seven digits
@@ -47,6 +54,7 @@ class Ready:
             "uncertainty": {} if self.sigma is None else numbers(self.sigma),
             "response": {name: value for name, value in numbers(self.response).items() if name in ambient},
             "target": {name: "ambient" if name in ambient else "response" for name in names},
+            "calibrated": [name for name in names if name in calibrated],
             "qc": dict(zip(names, self.bits.tolist(), strict=True)),
             "latency_s": latency_s,
         }

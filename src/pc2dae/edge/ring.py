@@ -6,9 +6,10 @@ from dataclasses import fields
 
 import numpy as np
 
-from pc2dae.arrays import Floats, Mask
+from pc2dae.arrays import Bits, Floats, Mask
 from pc2dae.edge.engine import Stretch
 from pc2dae.edge.levels import Levels
+from pc2dae.flags import NOT_MEASURED
 
 _ROOM = 512  # columns appended before the arrays are shifted
 
@@ -43,6 +44,26 @@ class Ring:
             self.first += drop
         self.stop += 1
         return self.stop - 1 - self.first
+
+    def put(self, at: int, values: Floats, bits: Bits, environment: Floats) -> None:
+        """Write a sample to an empty column."""
+        self.values[:, at], self.bits[:, at], self.environment[:, at] = values, bits, environment
+        self.seen[:, at] = np.isfinite(values) & (bits & NOT_MEASURED == 0)
+        self.count[:, at] = self.seen[:, at]
+
+    def merge(self, at: int, values: Floats, bits: Bits, environment: Floats) -> None:
+        """Average a sample into a column, or fill that column."""
+        seen = np.isfinite(values) & (bits & NOT_MEASURED == 0)
+        both, first = seen & self.seen[:, at], seen & ~self.seen[:, at]
+        count = self.count[:, at] + 1
+        mean = self.values[:, at] + (values - self.values[:, at]) / count
+        self.values[:, at] = np.where(both, mean, np.where(first, values, self.values[:, at]))
+        self.bits[:, at] = np.where(both, self.bits[:, at] | bits, np.where(first, bits, self.bits[:, at]))
+        self.count[:, at] += seen
+        self.seen[:, at] |= seen
+        self.new[:, at] |= seen
+        known = np.isfinite(environment)
+        self.environment[known, at] = environment[known]
 
     def past(self, count: int) -> slice:
         """The indices of the last `count` columns."""

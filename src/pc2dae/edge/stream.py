@@ -22,6 +22,8 @@ from pc2dae.edge.clock import Placement, StreamClock
 from pc2dae.edge.engine import Engine
 from pc2dae.edge.lag import LiveResponse, within
 from pc2dae.edge.messages import MessageProblem, Sample, stamp
+from pc2dae.edge.ndir import LiveNdir
+from pc2dae.edge.readings import Readings
 from pc2dae.edge.ready import Ready
 from pc2dae.edge.ring import Ring
 from pc2dae.errors import ModelError, nearest
@@ -41,7 +43,9 @@ class StreamingDenoiser:
         self.engine, self.suite = engine, engine.suite
         self.prior = np.array([c.noise_sigma or np.nan for c in engine.suite.channels])
         self.bound = np.array([c.lower_bound for c in engine.suite.channels])
-        self.place = {name: row for row, name in enumerate(engine.suite.names)}
+        self.payload = engine.suite if engine.calibration is None else engine.calibration.readings
+        self.place = {name: row for row, name in enumerate(self.payload.names)}
+        self.rows = [self.place[name] for name in engine.suite.names]  # of the readings that are estimated
         self.reset()
 
     def reset(self) -> None:
@@ -49,7 +53,10 @@ class StreamingDenoiser:
         behind = max(self.engine.look_back, levels.WINDOW)
         keep = behind + self.engine.look_ahead + self.engine.hop + _PENDING
         self.ring = Ring(len(self.suite.names), keep)
-        self.checks = LiveChecks(self.suite)
+        self.readings = (
+            None if self.engine.calibration is None else Readings(self.engine, self.engine.calibration, keep)
+        )
+        self.checks, self.ndir = LiveChecks(self.payload), LiveNdir(self.payload)
         self.response = LiveResponse(self.engine.lags)
         nothing = np.zeros((len(self.prior), 0))
         self.level = levels.before(nothing, nothing > 0, self.bound, self.prior, number=0)  # current
@@ -59,7 +66,7 @@ class StreamingDenoiser:
         self.late = 0  # samples refused because they arrived too late
         self.refused: list[tuple[Sample, str]] = []  # since the last call of `feed`, with the reason
         self.problems: list[MessageProblem] = []
-        self._named: set[str] = set()  # unknown names, reported once
+        self._named: set[str] = set()  # problems that are reported once
 
     @property
     def grid(self) -> tuple[int, int]:
@@ -103,7 +110,8 @@ class StreamingDenoiser:
         """Start at column `given` with a set clock and no earlier observations."""
         self.reset()
         self.given, self.clock = given, clock
-        self.ring.first = self.ring.stop = max(given - max(self.engine.look_back, levels.WINDOW), 0)
+        for ring in self._rings():
+            ring.first = ring.stop = max(given - max(self.engine.look_back, levels.WINDOW), 0)
         while self.ring.stop < given:
             self._push(*self._nothing(), None)
 
@@ -115,13 +123,13 @@ class StreamingDenoiser:
             "stop": ring.stop, "given": self.given, "late": self.late, "clock": self.clock.state(),
             "recent": list(self.recent),
         }  # fmt: skip
-        arrays = {name: array[:, : ring.stop - ring.first] for name, array in ring.arrays.items()}
+        arrays = {name: array[:, : ring.stop - ring.first] for name, array in self._arrays().items()}
         buffer = io.BytesIO()
         level = np.stack([getattr(self.level, field.name) for field in fields(levels.Levels)])
         ordinary = np.stack([getattr(self.checks.ordinary, field.name) for field in fields(Extent)])
         np.savez(
             buffer, allow_pickle=False, about=np.array(json.dumps(header)), level=level, ordinary=ordinary,
-            response=self.response.state, **arrays,
+            response=self.response.state, ndir=self.ndir.state, **arrays,
         )  # fmt: skip
         return buffer.getvalue()
 
@@ -133,16 +141,24 @@ class StreamingDenoiser:
                 raise ModelError("the saved state belongs to another model or suite",
                                  hint="finish its flights with that model, or name another --state")  # fmt: skip
             self.reset()
-            self.ring.first, self.ring.stop = header["first"], header["stop"]
+            for ring in self._rings():
+                ring.first, ring.stop = header["first"], header["stop"]
             self.given, self.late = header["given"], header["late"]
             self.clock.restore(header["clock"])
             self.recent = dict.fromkeys((seq, time) for seq, time in header["recent"])
             self.level = levels.Levels(*saved["level"])
             self.response.state[:] = saved["response"]
+            self.ndir.state = saved["ndir"]
             low, high, count, is_whole = saved["ordinary"]
             self.checks.ordinary = Extent(low, high, count.astype(np.int64), is_whole > 0)
-            for name, array in self.ring.arrays.items():
+            for name, array in self._arrays().items():
                 array[:, : saved[name].shape[1]] = saved[name]
+
+    def _rings(self) -> list[Ring]:
+        return [self.ring] if self.readings is None else [self.ring, self.readings]
+
+    def _arrays(self) -> dict[str, Floats]:
+        return {name: array for ring in self._rings() for name, array in ring.arrays.items()}
 
     # ── samples in ──
 
@@ -160,7 +176,7 @@ class StreamingDenoiser:
         if placed.refusal:
             self._refuse(sample, placed.refusal)
             return
-        values, bits, environment = self._columns(sample, ring)
+        values, bits, environment = self._columns(sample, self.readings or ring, slot)
         if slot < ring.stop:
             self._settle(out)
             if slot < self.given:
@@ -179,23 +195,28 @@ class StreamingDenoiser:
         rows = len(self.place)
         return np.full(rows, np.nan), np.full(rows, MISSING, np.int32), np.full(3, np.nan)
 
-    def _columns(self, sample: Sample, ring: Ring) -> tuple[Floats, Bits, Floats]:
-        """Values, flags (channel) and environment (3) of a sample."""
+    def _columns(self, sample: Sample, ring: Ring, slot: int) -> tuple[Floats, Bits, Floats]:
+        """Values, flags (channel) and environment (3) of a sample; one with flags was corrected by its sender."""
         values = np.full(len(self.place), np.nan)
         for name, value in sample.values.items():
             if name in self.engine.ignored:
                 continue
             if name not in self.place:
-                self._unknown(sample, f"channel '{name}'", nearest(name, self.place))
+                self._once(sample, f"unknown channel '{name}'; {nearest(name, self.place)}")
             elif value is not None:
                 values[self.place[name]] = value
         for name in (*(sample.model_extra or {}), *(n for n in sample.environment if n not in ENVIRONMENT)):
-            self._unknown(sample, f"key '{name}'", nearest(name, [*Sample.model_fields, *ENVIRONMENT]))
+            self._once(sample, f"unknown key '{name}'; {nearest(name, [*Sample.model_fields, *ENVIRONMENT])}")
         environment = np.array([_number(sample.environment.get(name)) for name in ENVIRONMENT])
         if sample.qc is None:
             last = ring.values[:, ring.stop - 1 - ring.first] if ring.stop else np.full(len(values), np.nan)
-            bits = self.checks(values, last)
-            return np.where(bits & MISSING, np.nan, values), bits, environment
+            bits = self.checks(values, self.ndir.uncorrected(last, ring.stop - 1))
+            readings = np.where(bits & MISSING, np.nan, values)
+            values, bits = self.ndir(readings, bits, environment, slot)
+            for row in np.flatnonzero(np.isnan(values) & np.isfinite(readings)):
+                what = f"{self.payload.names[row]} is missing until a message has air_pressure, for its correction"
+                self._once(sample, what)
+            return values, bits | self.checks.limits(values), environment
         bits = np.array([sample.qc.get(name, 0) for name in self.place], np.int32)
         return values, np.where(np.isfinite(values), bits, bits | MISSING).astype(np.int32), environment
 
@@ -205,9 +226,10 @@ class StreamingDenoiser:
         if self._ready() - self.given >= _PENDING:
             self._settle(out)
         at = ring.push()
-        ring.values[:, at], ring.bits[:, at], ring.environment[:, at] = values, bits, environment
-        ring.seen[:, at] = np.isfinite(values) & (bits & NOT_MEASURED == 0)
-        ring.count[:, at] = ring.seen[:, at]
+        if self.readings is not None:
+            self.readings.put(self.readings.push(), values, bits, environment)
+            values, bits = self._calibrated(self.readings, at)
+        ring.put(at, values, bits, environment)
         if not self.engine.needs_noise:
             return
         if levels.is_due(number):
@@ -220,19 +242,22 @@ class StreamingDenoiser:
         ring.new[:, at] = levels.fresh(ring.values[:, pair], ring.seen[:, pair], held)[:, -1]
 
     def _merge(self, at: int, values: Floats, bits: Bits, environment: Floats) -> None:
-        """Average a sample into its second, or fill that second."""
-        ring = self.ring
-        seen = np.isfinite(values) & (bits & NOT_MEASURED == 0)
-        both, first = seen & ring.seen[:, at], seen & ~ring.seen[:, at]
-        count = ring.count[:, at] + 1
-        mean = ring.values[:, at] + (values - ring.values[:, at]) / count
-        ring.values[:, at] = np.where(both, mean, np.where(first, values, ring.values[:, at]))
-        ring.bits[:, at] = np.where(both, ring.bits[:, at] | bits, np.where(first, bits, ring.bits[:, at]))
-        ring.count[:, at] += seen
-        ring.seen[:, at] |= seen
-        ring.new[:, at] |= seen
-        known = np.isfinite(environment)
-        ring.environment[known, at] = environment[known]
+        """Average a sample into its second, or fill that second; later ones depend on it if they are calibrated."""
+        ring, readings = self.ring, self.readings
+        if readings is None:
+            ring.merge(at, values, bits, environment)
+            return
+        readings.merge(at, values, bits, environment)
+        fresh = np.isfinite(values) & (bits & NOT_MEASURED == 0)
+        for column in range(at, ring.stop - ring.first):
+            before = ring.seen[:, column].copy()
+            ring.put(column, *self._calibrated(readings, column), readings.environment[:, column])
+            ring.new[:, column] |= (ring.seen[:, column] & ~before) | (fresh[self.rows] if column == at else False)
+
+    def _calibrated(self, readings: Readings, at: int) -> tuple[Floats, Bits]:
+        """Concentrations and flags of the channels that are estimated."""
+        values, bits = readings.calibrated(at, self.clock.time(at + readings.first))
+        return values[self.rows], bits[self.rows]
 
     # ── estimates out ──
 
@@ -245,7 +270,7 @@ class StreamingDenoiser:
         """Compute what is ready; what was returned before is computed again only if later readings depend on it."""
         if out is not None:
             out += self._run(self._ready())
-        elif self.engine.lags.ambient:
+        elif self.engine.lags.ambient or self.readings is not None:
             self._run(self._ready())
         else:
             self.given = self._ready()
@@ -259,6 +284,10 @@ class StreamingDenoiser:
         value = np.maximum(estimate.value, self.bound[:, None])
         response, systematic = self._response(estimate.unbounded, start, stop)
         sigma = None if estimate.sigma is None else np.hypot(estimate.sigma, systematic)
+        if sigma is not None and self.readings is not None:
+            known = [self.readings.uncertainty(n - ring.first, self.clock.time(n), column)
+                     for n, column in enumerate(value.T, start)]  # fmt: skip
+            sigma = np.hypot(sigma, np.stack(known, axis=1))
         self.given = stop
         ready = [
             Ready(
@@ -291,10 +320,10 @@ class StreamingDenoiser:
         self.problems.append(MessageProblem(flight=sample.flight, seq=sample.seq, error=text))
         del self.problems[:-_REPORTS]
 
-    def _unknown(self, sample: Sample, what: str, hint: str) -> None:
-        if what not in self._named and len(self._named) < _REPORTS:
-            self._named.add(what)
-            self._report(sample, f"unknown {what}; {hint}")
+    def _once(self, sample: Sample, text: str) -> None:
+        if text not in self._named and len(self._named) < _REPORTS:
+            self._named.add(text)
+            self._report(sample, text)
 
 
 def _number(value: float | None) -> float:
