@@ -114,6 +114,11 @@ def test_the_floor_is_the_quantisation_step() -> None:
     assert noise.sigma[0] == pytest.approx(0.1443, abs=1e-4)
 
 
+def test_rounding_in_a_ramp_of_equal_steps_is_no_noise() -> None:
+    ramp = 3.5 - 0.01 * np.arange(60) + np.resize([0.0, 4e-16], 60)
+    assert noise_level(ramp[None], np.ones((1, 60), bool)).sigma == 0.0
+
+
 def test_lag_one_tells_white_from_differenced() -> None:
     rng = np.random.default_rng(3)
     rows = np.stack([smoke(rng) + white(rng), smoke(rng) + differenced(rng)])

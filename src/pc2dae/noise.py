@@ -21,6 +21,7 @@ _LAG = 2  # beyond the correlation of differenced noise
 _BLOCK = 16  # samples; long enough to estimate a slope, short enough to fit between plumes
 _QUIET = 0.5  # share of blocks taken as quiet
 _TAIL = 6.0  # robust sigmas kept: all normal noise, nearly all of Student's t with 4 degrees of freedom, no spike
+_ROUNDING = 1e-9  # of the largest value: smaller differences are due to rounding
 _MAD = 1.4826  # from median absolute deviation to sigma of a normal distribution
 _ALIKE = 0.6  # correlation of second differences from which two channels are compared
 _PARTS, _PART = 10, 1000  # number and length of the stretches of a long record that are searched for shared noise
@@ -84,6 +85,8 @@ def _one(x: Array, index: NDArray[np.intp]) -> tuple[float, float, float]:
         sigma = _spread(second, step)
     if not np.isfinite(sigma):
         sigma = _spread(np.diff(x) / np.sqrt(2.0), step)
+    if sigma <= _ROUNDING * np.abs(x).max():
+        sigma = 0.0  # a ramp in equal steps
     sigma = max(sigma, step / np.sqrt(12.0)) if np.isfinite(sigma) else np.nan
     first = _spread(np.diff(fresh)[quiet[1:]] / np.sqrt(2.0), step)
     lag1 = 1.0 - (first / sigma) ** 2 if sigma > 0 and np.isfinite(first) else 0.0
@@ -141,7 +144,7 @@ def _step(x: Array) -> float:
     gaps = gaps[gaps > 0]
     if len(gaps) == 0 or len(gaps) + 1 > len(x) / 2:
         return 0.0
-    gaps = gaps[gaps > 1e-9 * max(abs(ordered[0]), abs(ordered[-1]))]  # smaller ones are rounding
+    gaps = gaps[gaps > _ROUNDING * max(abs(ordered[0]), abs(ordered[-1]))]
     return float(gaps.min()) if len(gaps) else 0.0
 
 

@@ -123,7 +123,7 @@ def _on_grid(stream: Stream, cells: Index, count: int, suite: Suite) -> _OnGrid:
         logged = columns[column]
         is_channel = name in suite.names
         if is_channel or stream.units.get(column) in _ELECTRICAL:
-            limits = (suite[name].valid_min, suite[name].valid_max) if is_channel else (None, None)
+            limits = suite[name].reading_limits if is_channel else (None, None)
             logged, lines = without_sentinels(logged, *limits)  # before averaging
             repairs += [f"{name}: {line}" for line in lines]
         mean, has_fresh = cell_means(cells, logged, is_stale, count)

@@ -193,7 +193,7 @@ def _without_sentinels(flight: xr.Dataset, suite: Suite) -> tuple[xr.Dataset, li
         variable = flight[channel.name].variable
         logged = np.asarray(variable.values, dtype=np.float64)
         named = np.isin(logged, suite.missing)
-        values, described = without_sentinels(np.where(named, np.nan, logged), channel.valid_min, channel.valid_max)
+        values, described = without_sentinels(np.where(named, np.nan, logged), *channel.reading_limits)
         cleared[channel.name] = xr.Variable(variable.dims, values, variable.attrs)
         lines += [f"{channel.name}: {line}" for line in (*describe(logged[named]), *described)]
     return flight.assign(cleared), lines

@@ -1,6 +1,7 @@
 """Flights as plain CSV: `time`, the columns of each channel, then position and environment.
 
-A channel's are `<name>`, `<name>_uncertainty`, `qc_<name>`, `<name>_raw` and `<name>_unbounded`, where present.
+A channel's are `<name>`, `<name>_uncertainty`, `qc_<name>`, `<name>_raw`, `<name>_unbounded` and
+`<name>_uncalibrated`, where present.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ def write_csv(flight: xr.Dataset, path: Path) -> None:
     suite = suite_of(flight)
     names: list[str] = []
     for name in suite.names:
-        names += [name, f"{name}_uncertainty", f"qc_{name}", f"{name}_raw", f"{name}_unbounded"]
+        names += [name, f"{name}_uncertainty", f"qc_{name}"]
+        names += [f"{name}_raw", f"{name}_unbounded", f"{name}_uncalibrated"]
     names = [name for name in (*names, *MOTION, *ENVIRONMENT) if name in flight]
     flight = without_lost_rows(flight, suite.rate_hz)
     rows = flight["row_index"].values if "row_index" in flight else np.arange(flight.sizes["time"])
@@ -58,7 +60,8 @@ def read_csv(path: Path, suite: Suite | None = None) -> xr.Dataset:
     time = _parsed(stamps, path.name)
     beside = {f"{name}{suffix}" for name in suite.names for suffix in BESIDE}
     estimated = (beside - {*suite.names}) & {*columns}
-    known = [n for n in columns if n in {*suite.names, *ENVIRONMENT, *MOTION} or n in estimated]
+    others = {*(f"{name}_uncalibrated" for name in suite.names), *ENVIRONMENT, *MOTION}
+    known = [n for n in columns if n in {*suite.names} | others | estimated]
     values = {name: _numbers(table[name], path.name) for name in known}
     flags = {n: _flags(table[f"qc_{n}"], path.name) for n in suite.names if f"qc_{n}" in columns}
     level = "denoised" if estimated else "screened" if flags else "raw"

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pc2dae.arrays import Array
 from pc2dae.errors import FlightError, SuiteError
 from pc2dae.flags import BELOW_DETECTION, SATURATED
-from pc2dae.flight.schema import add_history, new_flight, suite_of, timestamp
+from pc2dae.flight.schema import PARTS, SPECIES, add_history, new_flight, suite_of, timestamp
 from pc2dae.suite import ENVIRONMENT, MOTION, Channel, Family, Suite, canonical_units, parse_suite
 from pc2dae.suite.model import reserved_for
 
@@ -142,14 +142,20 @@ def read_icartt(path: Path, suite: Suite | None = None) -> xr.Dataset:
         suite = parse_suite(attrs["suite"], where=path.name) if "suite" in attrs else _suite_of(table, path.stem)
     if ours is None:
         table = table.renamed({c.column: c.name for c in suite.channels if c.column is not None})
-    values, flags = dict(table.columns), table.flags
+    values: dict[str, NDArray[Any]] = dict(table.columns)
+    flags = table.flags
     if ours is not None:
-        flags = {n: _flags(n, values.pop(f"qc_{n}"), path.name) for n in suite.names if f"qc_{n}" in values}
+        bits = {n: _flags(n[3:], values.pop(n), path.name) for n in table.columns if n.startswith("qc_")}
+        flags = {n: bits.pop(f"qc_{n}") for n in suite.names if f"qc_{n}" in bits}
+        values |= bits
     flight = new_flight(table.time, values, suite, flags=flags, flight_id=path.stem, history=f"read {path.name}")
     for name in values:
         flight[name].attrs |= {"units": table.units[name]}
         if name not in {*suite.names, *ENVIRONMENT, *MOTION}:
             flight[name].attrs |= {"long_name": table.long_names.get(name, name)}
+        if f"qc_{name}" in values:  # flags of what is not a channel: a species, combined from channels
+            beside = [n for n in values if n in {f"qc_{name}", *(f"{name}_{part}uncertainty" for part in PARTS)}]
+            flight[name].attrs |= {SPECIES: table.long_names.get(name, name), "ancillary_variables": " ".join(beside)}
     flight = flight.assign_attrs(attrs)
     for line in table.repairs:
         flight = add_history(flight, f"{path.name}: {line}")

@@ -19,6 +19,8 @@ from pc2dae.suite import ENVIRONMENT, MOTION, Suite, conversion, parse_suite
 LEVELS = ("raw", "screened", "compensated", "denoised")
 
 BESIDE = ("_raw", "_unbounded", "_uncertainty")  # suffixes of the variables that accompany a denoised channel
+PARTS = ("", "random_", "systematic_")  # of `<name>_<part>uncertainty`
+SPECIES = "combined_from"  # attribute of a species' variable: its channels and their weights
 CONFORM = "pass the flight through `pc2dae.flight.conform`"
 _YEARS = (1970, 2200)  # range of plausible time stamps
 

@@ -11,9 +11,14 @@ from pc2dae.flight.schema import suite_of
 
 
 def truth_name(flight: xr.Dataset, name: str) -> str:
-    """The variable of a truth file that channel `name` of a flight estimates: the reading without noise (and lag)."""
-    is_ambient = name in flight and flight[name].attrs.get("target") == "ambient"
-    return f"{name}_instant" if is_ambient else f"{name}_response"
+    """The variable of a truth file that channel `name` of a flight estimates.
+
+    It is the air for a calibrated channel, else the reading without noise and, if lag was corrected, without lag.
+    """
+    attrs = flight[name].attrs if name in flight else {}
+    if "gain_uncertainty" in attrs:
+        return f"{name}_ambient"
+    return f"{name}_instant" if attrs.get("target") == "ambient" else f"{name}_response"
 
 
 def truth_at(truth: xr.Dataset, flight: xr.Dataset) -> xr.Dataset:

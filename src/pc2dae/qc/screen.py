@@ -13,6 +13,7 @@ from pc2dae.arrays import Array, Bits, Mask
 from pc2dae.flags import (
     BELOW_BOUND,
     BELOW_DETECTION,
+    FILTER_LOADED,
     MISSING,
     NOT_MEASURED,
     OUT_OF_RANGE,
@@ -21,7 +22,7 @@ from pc2dae.flags import (
     STALE,
     STARTUP,
 )
-from pc2dae.flight.schema import LEVELS, add_history, check_flight
+from pc2dae.flight.schema import LEVELS, add_history, check_flight, level_of
 from pc2dae.noise import noise_level
 from pc2dae.qc import checks
 from pc2dae.qc.flags import marked
@@ -85,7 +86,8 @@ def _without_sentinels(flight: xr.Dataset, suite: Suite) -> xr.Dataset:
     for channel in suite.channels:
         values = flight[channel.name].values
         named = np.isin(values, suite.missing)
-        impossible = checks.out_of_range(values, valid_min=channel.valid_min, valid_max=channel.valid_max) != 0
+        low, high = _limits(flight, channel)
+        impossible = checks.out_of_range(values, valid_min=low, valid_max=high) != 0
         found = named | find_sentinels(values, ~(named | impossible))
         if found.any():
             cleared[channel.name] = flight[channel.name].where(~found).variable
@@ -96,15 +98,27 @@ def _without_sentinels(flight: xr.Dataset, suite: Suite) -> xr.Dataset:
     return flight
 
 
+def _limits(flight: xr.Dataset, channel: Channel) -> tuple[float | None, float | None]:
+    """Valid range of a channel at the flight's level; none if it is calibrated, since a sensor's range is of readings.
+
+    Zeroed PM2.5 scatters around 0: with a limit of 0 the lower half of it would count as faults.
+    """
+    if "gain_uncertainty" in flight[channel.name].attrs:
+        return None, None
+    is_reading = LEVELS.index(level_of(flight)) < LEVELS.index("compensated")
+    return channel.reading_limits if is_reading else (channel.valid_min, channel.valid_max)
+
+
 def _before_noise(flight: xr.Dataset, suite: Suite, channel: Channel) -> Bits:
     """Flags that do not require the noise level; they select the samples used to estimate it."""
     logged = flight[channel.name].values
     determined_again = MISSING | OUT_OF_RANGE | SPIKE | SATURATED | BELOW_DETECTION | BELOW_BOUND
     bits: Bits = flight[f"qc_{channel.name}"].values & ~np.int32(determined_again)
     bits = bits | checks.missing(logged)
-    bits |= checks.out_of_range(logged, valid_min=channel.valid_min, valid_max=channel.valid_max)
+    low, high = _limits(flight, channel)
+    bits |= checks.out_of_range(logged, valid_min=low, valid_max=high)
     values = np.where(bits & (MISSING | OUT_OF_RANGE), np.nan, logged)
-    bits |= checks.saturated(values, valid_max=channel.valid_max)
+    bits |= checks.saturated(values, valid_max=high)
     bits |= checks.below_detection(values, detection_limit=channel.detection_limit)
     bits |= checks.stale(
         values,
@@ -153,9 +167,11 @@ def _by_instrument(flight: xr.Dataset, suite: Suite, channel: Channel, values: A
         word = np.nan_to_num(np.round(status)).astype(np.int64)
         bits |= checks.startup((word & rules.starting_bit != 0) | ~np.isfinite(status) & ~np.isfinite(values))
         bits |= marked(word & rules.saturated_bit != 0, SATURATED)
-    if rules.tape_position is not None and channel.name in suite.sources:
+    if rules.spent_atn is not None and channel.name in suite.sources:
         attenuation = column(source.column.replace("bc", "atn"))
         if attenuation is not None:
+            bits |= marked(attenuation > rules.spent_atn, FILTER_LOADED)
+        if attenuation is not None and rules.tape_position is not None:
             bits |= checks.tape_advance(attenuation, column(rules.tape_position))
     if (cell_c := column(rules.cell_temperature)) is not None:
         bits |= checks.startup(cell_c < rules.ready_c)
