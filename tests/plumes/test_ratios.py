@@ -80,3 +80,40 @@ def test_correlation_by_hand() -> None:
     assert correlation(x, -x) == pytest.approx(-1.0)
     assert correlation(x, np.ones(4)) == 0.0
     assert correlation(x, np.full(4, np.nan)) == 0.0
+
+
+def test_what_moves_both_alike_leaves_the_ratio() -> None:
+    # A common source moves 10 by 1 and 5 by 0.5; another the numerator only, by 2: 2/5 of the ratio's unit.
+    ratio = integral_ratio(Excess(10.0, 0.0, {"both": 1.0, "one": 2.0}), Excess(5.0, 0.0, {"both": 0.5}))
+    assert ratio.random == 0.0
+    assert ratio.systematic == pytest.approx(2 / 5)
+    assert ratio.sigma == ratio.systematic
+
+
+def test_a_smoothed_slope_keeps_the_error_of_its_noise() -> None:
+    x = np.arange(100.0)
+    exact = slope_ratio(x, 2 * x, sigma_x=1.0, sigma_y=1.0, block=10)
+    noisy = slope_ratio(x, 2 * x, sigma_x=1.0, sigma_y=1.0, block=10, sum_variance_y=9.0)
+    assert exact.random == pytest.approx(0.0, abs=1e-9)
+    assert noisy.random == pytest.approx(3.0 / np.sqrt(np.sum((x - x.mean()) ** 2)))
+
+
+def test_a_plume_that_denoising_took_away_is_in_the_uncertainty_of_the_slope() -> None:
+    x = np.arange(100.0)
+    ratio = slope_ratio(x, 1.5 * x, sigma_x=1.0, sigma_y=1.0, block=10, removed_y=0.5 * x)
+    assert ratio.random == pytest.approx(0.5)
+
+
+def test_sensors_that_resolve_differently_have_an_uncertain_slope() -> None:
+    t = np.arange(400.0)
+    sharp, wide = (w * np.exp(-0.5 * ((t - 200) / s) ** 2) for w, s in ((10.0, 5.0), (5.0, 10.0)))  # of one area
+
+    def smooth(series: np.ndarray) -> np.ndarray:
+        return np.convolve(series, np.ones(41) / 41, "same")
+
+    alike, unlike = (
+        slope_ratio(sharp, y, sigma_x=1.0, sigma_y=1.0, block=20, smoothed=(smooth(sharp), smooth(y)))
+        for y in (sharp, wide)
+    )
+    assert alike.systematic == pytest.approx(0.0, abs=1e-9)
+    assert unlike.systematic > 0.5 * abs(unlike.value - 1)

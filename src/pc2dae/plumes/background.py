@@ -51,6 +51,11 @@ def _background(x: Array, sigma: Array, window: int) -> Array:
     return np.where(np.isfinite(x).any(axis=-1, keepdims=True), level, np.nan)
 
 
+def level_of_air(values: Array, clean: Mask, *, fallback: Array) -> Array:
+    """Running mean of each channel (channel, time) over the samples marked `clean`, interpolated linearly between."""
+    return _running_mean(np.where(clean, values, 0.0), clean, _WINDOW, fallback=fallback)
+
+
 def clean_air(excess: Array, sigma: Floats) -> Mask:
     """Mask of samples within 3 σ of the background that are not on the flank of a larger deviation."""
     limit = 3.0 * np.nan_to_num(np.asarray(sigma, np.float64))[:, None]

@@ -2,24 +2,54 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pc2dae.arrays import Floats, Mask
 
-_FLANK = 150  # samples on each side that determine the background beneath an encounter
+FLANK = 150  # samples on each side that determine the background beneath an encounter
 _JITTER = 0.1  # timing uncertainty of a logger [sample intervals]
 _LEAST_PLACES = 20  # plume-free positions required for a reliable scatter estimate
 
 
 @dataclass(frozen=True)
 class Excess:
-    """Integral over an encounter and its standard uncertainty, in the channel's units × samples."""
+    """Integral over an encounter and its standard uncertainty, in the channel's units × samples.
+
+    `random` errors are independent between encounters and species. `effects` are what one standard uncertainty of each
+    systematic source does to the integral, with its sign: sources are independent of each other, the effects of one
+    source on several integrals are fully correlated.
+    """
 
     value: float
-    sigma: float
+    random: float
+    effects: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def systematic(self) -> float:
+        """Standard uncertainty due to systematic sources."""
+        return float(np.sqrt(sum(effect**2 for effect in self.effects.values())))
+
+    @property
+    def sigma(self) -> float:
+        """Total standard uncertainty."""
+        return float(np.hypot(self.random, self.systematic))
+
+
+def add_up(pieces: Iterable[Excess]) -> Excess:
+    """Sum of integrals: random parts add in quadrature, systematic ones source by source.
+
+    >>> add_up([Excess(10.0, 3.0, {"gain": 1.0}), Excess(20.0, 4.0, {"gain": 2.0})])
+    Excess(value=30.0, random=5.0, effects={'gain': 3.0})
+    """
+    value, variance, effects = 0.0, 0.0, dict[str, float]()
+    for piece in pieces:
+        value, variance = value + piece.value, variance + piece.random**2
+        effects |= {name: effects.get(name, 0.0) + effect for name, effect in piece.effects.items()}
+    return Excess(value, float(np.sqrt(variance)), effects)
 
 
 def integrate(
@@ -31,7 +61,7 @@ def integrate(
     seen: Mask | None = None,
     unseen_sigma: Floats | None = None,
 ) -> Excess:
-    """Sum of the excess of one channel over `interval`, with its uncertainty.
+    """Sum of the excess of one channel over `interval`, with its random uncertainty.
 
     `outside` marks plume-free samples and `seen` the observed samples. The variance is
     max(propagated, observed) + timing + gaps:
@@ -50,7 +80,7 @@ def integrate(
     """
     start, stop = interval
     size = stop - start
-    flanks = outside[max(start - _FLANK, 0) : start].sum() + outside[stop : stop + _FLANK].sum()
+    flanks = outside[max(start - FLANK, 0) : start].sum() + outside[stop : stop + FLANK].sum()
     propagated = noise_sum_variance * (size + size**2 / max(int(flanks), 1))
     observed = _scatter(np.where(outside, excess, 0.0), outside, size)
     timing = _timing(excess[start:stop], None if seen is None else seen[start:stop])
@@ -80,7 +110,7 @@ def _in_gaps(sigma: Floats) -> float:
 
 def _scatter(excess: Floats, outside: Mask, size: int) -> float:
     """Variance, over plume-free positions, of the sum of `size` samples minus `size` × the mean of both flanks."""
-    flank = min(_FLANK, max(size, 30))
+    flank = min(FLANK, max(size, 30))
     total = np.concatenate([[0.0], np.cumsum(excess)])
     count = np.concatenate([[0], np.cumsum(outside)])
     at = np.arange(flank, len(excess) - size - flank + 1)

@@ -5,7 +5,7 @@ All functions take the excess over background of one encounter or one flight.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,16 +17,23 @@ from pc2dae.plumes.excess import Excess
 
 @dataclass(frozen=True)
 class Ratio:
-    """A ratio and its standard uncertainty."""
+    """A ratio and its standard uncertainty: of random errors, and of systematic ones, which more encounters keep."""
 
     value: float
-    sigma: float
+    random: float
+    systematic: float = 0.0
+
+    @property
+    def sigma(self) -> float:
+        """Total standard uncertainty."""
+        return float(np.hypot(self.random, self.systematic))
 
 
 def integral_ratio(numerator: Excess, denominator: Excess) -> Ratio:
-    """R = A/B of two integrated excesses with independent errors; σ² = (σ_A² + R²σ_B²)/B².
+    """R = A/B of two integrated excesses; σ² = (σ_A² + R²σ_B²)/B² of random errors, Σ(a − Rb)²/B² of systematic ones.
 
-    First-order propagation; valid for B greater than about 4 σ_B.
+    a and b are the effects of one source on A and B: what moves both alike leaves the ratio. First-order propagation;
+    valid for B greater than about 4 σ_B.
 
     >>> integral_ratio(Excess(10.0, 1.0), Excess(100.0, 5.0)).value
     0.1
@@ -34,7 +41,15 @@ def integral_ratio(numerator: Excess, denominator: Excess) -> Ratio:
     if denominator.value == 0:
         return Ratio(np.nan, np.nan)
     value = numerator.value / denominator.value
-    return Ratio(value, float(np.hypot(numerator.sigma, value * denominator.sigma) / abs(denominator.value)))
+    return _propagated(value, numerator, denominator, 1 / denominator.value, -value / denominator.value)
+
+
+def _propagated(value: float, first: Excess, second: Excess, by_first: float, by_second: float) -> Ratio:
+    """A function of two excesses from its derivatives."""
+    sources = first.effects.keys() | second.effects.keys()
+    effects = [by_first * first.effects.get(s, 0.0) + by_second * second.effects.get(s, 0.0) for s in sources]
+    random = np.hypot(by_first * first.random, by_second * second.random)
+    return Ratio(value, float(random), float(np.sqrt(sum(e**2 for e in effects))))
 
 
 def orthogonal_slope(x: Floats, y: Floats, *, sigma_x: float, sigma_y: float) -> float:
@@ -74,13 +89,49 @@ def correlation(x: Floats, y: Floats) -> float:
     return float(dx @ dy) / power if power > 0 else 0.0
 
 
-def slope_ratio(x: Floats, y: Floats, *, sigma_x: float, sigma_y: float, block: int, seed: int = 0) -> Ratio:
-    """Orthogonal slope with block-bootstrap uncertainty; `block` is the error correlation length [samples]."""
+def slope_ratio(
+    x: Floats,
+    y: Floats,
+    *,
+    sigma_x: float,
+    sigma_y: float,
+    block: int,
+    sum_variance_x: float = 0.0,
+    sum_variance_y: float = 0.0,
+    effects_x: Mapping[str, Floats] | None = None,
+    effects_y: Mapping[str, Floats] | None = None,
+    smoothed: tuple[Floats, Floats] | None = None,
+    removed_y: Floats | None = None,
+    seed: int = 0,
+) -> Ratio:
+    """Orthogonal slope b and its uncertainty; `block` is the error correlation length [samples].
+
+    The random part is the largest of a block bootstrap's, √((v_y + b²v_x)/S_xx), where v is the variance that each
+    sample adds to a sum (`sum_variance_x`, `sum_variance_y`), and the slope of what denoising took from y
+    (`removed_y`): noise that was smoothed away leaves no scatter to a bootstrap, but the same error in a slope, and a
+    weak plume may go with it. `effects_x` and `effects_y` are what one standard uncertainty of each
+    systematic source adds to x and y; its part is the change of the slope. `smoothed` are x and y at a coarser
+    resolution: where both resolve the same, their slope is the same.
+    """
 
     def slope(index: NDArray[np.intp]) -> float:
         return orthogonal_slope(x[index], y[index], sigma_x=sigma_x, sigma_y=sigma_y)
 
-    return Ratio(slope(np.arange(len(x))), block_bootstrap(slope, len(x), block=block, seed=seed))
+    value = slope(np.arange(len(x)))
+    in_x, in_y = effects_x or {}, effects_y or {}
+    none = np.zeros(len(x))
+    moved = [
+        orthogonal_slope(x + in_x.get(s, none), y + in_y.get(s, none), sigma_x=sigma_x, sigma_y=sigma_y)
+        for s in in_x.keys() | in_y.keys()
+    ]
+    if smoothed is not None:
+        moved.append(orthogonal_slope(*smoothed, sigma_x=sigma_x, sigma_y=sigma_y))
+    systematic = float(np.sqrt(sum((m - value) ** 2 for m in moved)))
+    spread = float(np.nansum((x - np.nanmean(x)) ** 2)) or np.nan
+    propagated = float(np.sqrt((sum_variance_y + value**2 * sum_variance_x) / spread))
+    lost = 0.0 if removed_y is None else abs(float(np.nansum(removed_y * (x - np.nanmean(x)))) / spread)
+    random = block_bootstrap(slope, len(x), block=block, seed=seed)
+    return Ratio(value, max(random, propagated, lost), systematic)
 
 
 def block_bootstrap(
@@ -110,5 +161,4 @@ def combustion_efficiency(co: Excess, co2: Excess) -> Ratio:
     total = co.value + co2.value
     if total == 0:
         return Ratio(np.nan, np.nan)
-    sigma = np.hypot(co2.value * co.sigma, co.value * co2.sigma) / total**2
-    return Ratio(co2.value / total, float(sigma))
+    return _propagated(co2.value / total, co, co2, -co2.value / total**2, co.value / total**2)

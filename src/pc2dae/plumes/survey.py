@@ -5,23 +5,20 @@ All results use the unbounded estimate, because a lower bound biases clean air, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.ndimage import gaussian_filter1d
 
-from pc2dae.arrays import Array, Mask
-from pc2dae.errors import FlightError
-from pc2dae.flight.schema import check_flight, observed
-from pc2dae.noise import noise_level, sum_variance
-from pc2dae.plumes.background import background, clean_air, threshold
-from pc2dae.plumes.encounters import SHORTEST, extents, find_encounters, widened
-from pc2dae.plumes.excess import Excess, estimate_sum_variance, integrate
+from pc2dae.arrays import Array
+from pc2dae.flight.schema import check_flight
+from pc2dae.plumes.encounters import extents, find_encounters, widened
+from pc2dae.plumes.excess import Excess, add_up
 from pc2dae.plumes.ratios import Ratio, combustion_efficiency, correlation, integral_ratio, slope_ratio
-from pc2dae.plumes.species import NG_M3, PPB, have_ratio, sensors
-from pc2dae.response.matched import match_response
-from pc2dae.suite import Suite
+from pc2dae.plumes.signals import Signal, channel_signals, chosen_sensors, slowed, species_signals
+from pc2dae.plumes.species import have_ratio
+from pc2dae.plumes.systematic import assumed_gains
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,12 +27,12 @@ if TYPE_CHECKING:
 
 RATIOS = {"bc/co": ("bc", "co"), "nox/co": ("nox", "co"), "co/co2": ("co", "co2")}  # name: (numerator, denominator)
 LEAST_CORRELATION = 0.5  # minimum correlation of two species for a meaningful slope
+_SMOOTHED = 5.0  # samples over which two sensors are averaged to see whether they resolve the same
 _LEAST_SNR = 3.0  # minimum signal-to-noise ratio of the denominator's integral
-_CONSTANT = 1e-9  # relative variation below which a channel is treated as constant (rounding)
 
-ENCOUNTER_COLUMNS = ["channel", "number", "onset", "end", "peak_time", "duration_s"]
-ENCOUNTER_COLUMNS += ["peak", "excess", "excess_sigma", "snr", "units"]
-RATIO_COLUMNS = ["scope", "onset", "ratio", "method", "value", "sigma", "units"]
+ENCOUNTER_COLUMNS = ["channel", "number", "onset", "end", "peak_time", "duration_s", "peak"]
+ENCOUNTER_COLUMNS += ["excess", "excess_sigma", "excess_random_sigma", "excess_systematic_sigma", "snr", "units"]
+RATIO_COLUMNS = ["scope", "onset", "ratio", "method", "value", "sigma", "random_sigma", "systematic_sigma", "units"]
 
 
 @dataclass(frozen=True)
@@ -51,37 +48,7 @@ class Survey:
     ratios: pd.DataFrame  # columns: RATIO_COLUMNS
     begun: pd.DataFrame  # columns: ENCOUNTER_COLUMNS
     intervals: tuple[tuple[int, int], ...] = ()  # [start, stop) of each encounter used for ratios
-
-
-@dataclass(frozen=True)
-class Signal:
-    """One channel or species above its background."""
-
-    excess: Array  # (time,) [channel's units]
-    level: Array  # background
-    limit: float  # plume threshold; infinite for a constant signal
-    sigma: float  # noise level of one sample; 0 if unknown
-    sum_variance: float  # variance that each sample adds to a sum
-    seen: Mask  # observed (not interpolated) samples
-    unseen_sigma: Array  # stated uncertainty of samples not observed; 0 where observed or not stated
-    t90_s: float  # 0 where the lag was corrected
-    width_s: float  # t90, or the effective resolution where the lag was corrected
-    units: str
-
-    @cached_property
-    def outside(self) -> Mask:
-        """Mask of clean-air samples: within 3 σ of the background."""
-        return np.asarray(clean_air(self.excess[None], np.array([self.sigma]))[0])
-
-    def saw_rise(self, start: int) -> bool:
-        """Whether at least `SHORTEST` samples were recorded before `start`, so that the onset was observed."""
-        return start >= int(np.argmax(self.seen)) + SHORTEST
-
-    def over(self, interval: tuple[int, int]) -> Excess:
-        """Integrated excess over an interval; its uncertainty is NaN if unknown."""
-        found = integrate(self.excess, interval, self.outside, noise_sum_variance=self.sum_variance, seen=self.seen,
-                          unseen_sigma=self.unseen_sigma)  # fmt: skip
-        return found if found.sigma > 0 else replace(found, sigma=np.nan)
+    assumed_gains: dict[str, float] = field(default_factory=dict)  # relative uncertainty, of uncalibrated channels used
 
 
 def survey(flight: xr.Dataset, *, matched: bool = False) -> Survey:
@@ -94,8 +61,9 @@ def survey(flight: xr.Dataset, *, matched: bool = False) -> Survey:
     species = species_signals(signals, suite, matched=matched)
     found = [_encounter_rows(flight, name, signal, rate) for name, signal in signals.items()]
     begun = [row for _, apart in found for row in apart]
+    chosen = chosen_sensors(signals, suite)
     tracer = _tracer(species)
-    if tracer is not None and not any(row[0] in _sensors(signals, suite)[tracer] for row in begun):
+    if tracer is not None and not any(row[0] in chosen[tracer] for row in begun):
         # The mean of several sensors can be elevated although no single one is.
         begun += _encounter_rows(flight, tracer, species[tracer], rate)[1]
     intervals = encounter_intervals(species, rate)
@@ -104,48 +72,8 @@ def survey(flight: xr.Dataset, *, matched: bool = False) -> Survey:
         pd.DataFrame(_ratio_rows(flight, species, intervals), columns=RATIO_COLUMNS),
         pd.DataFrame(begun, columns=ENCOUNTER_COLUMNS),
         tuple(intervals),
+        assumed_gains(flight, [suite[n] for names in chosen.values() for n in names if n in signals and intervals]),
     )
-
-
-def channel_signals(flight: xr.Dataset, suite: Suite) -> dict[str, Signal]:
-    """Signal of each channel over its background; channels without observations are omitted."""
-    values, seen, unseen, sigma, variance = [], [], [], [], []
-    names = [n for n in suite.names if observed(flight, n).any() and np.isfinite(_best(flight, n)).any()]
-    for name in names:
-        x = _best(flight, name)
-        raw = flight[f"{name}_raw" if f"{name}_raw" in flight else name].values.astype(np.float64)
-        seen.append(observed(flight, name) & np.isfinite(raw))
-        stated = flight[f"{name}_uncertainty"].values if f"{name}_uncertainty" in flight else np.zeros(len(x))
-        unseen.append(np.where(seen[-1], 0.0, np.nan_to_num(stated)))
-        known = np.isfinite(x) if f"{name}_raw" in flight else seen[-1]
-        steps = np.arange(len(x))
-        values.append(np.interp(steps, steps[known], x[known]))
-        noise = noise_level(raw[None], seen[-1][None])
-        sigma.append(float(np.nan_to_num(noise.sigma[0])))
-        variance.append(_sum_variance(flight, name, suite.rate_hz, sigma[-1], float(np.nan_to_num(noise.lag1[0]))))
-    if not names:
-        raise FlightError(
-            "no channel of the flight has a usable observation", hint="check the flags with `pc2dae inspect`"
-        )
-    x = np.stack(values)
-    level = background(x, np.array(sigma))
-    limit = _limit(x, np.array(sigma))
-    t90s, widths = zip(*(_response(flight, suite, name) for name in names), strict=True)
-    units = [suite[name].units for name in names]
-    columns = zip(x - level, level, limit, sigma, variance, seen, unseen, t90s, widths, units, strict=True)
-    return {name: Signal(*column) for name, column in zip(names, columns, strict=True)}
-
-
-def species_signals(signals: dict[str, Signal], suite: Suite, *, matched: bool = False) -> dict[str, Signal]:
-    """One signal per species: mean of its sensors weighted by 1/σ², gases in ppb; NOₓ = NO + NO₂."""
-    chosen = {s: [signals[n] for n in names if n in signals] for s, names in _sensors(signals, suite).items()}
-    species = {s: _averaged(group) for s, group in chosen.items() if group}
-    if "nox" not in species and {"no", "no2"} <= species.keys() and species["no"].units == species["no2"].units:
-        species["nox"] = _added(species["no"], species["no2"])
-    if matched:
-        slowest = max((s.t90_s for s in species.values()), default=0.0)
-        species = {name: _slowed(s, slowest, suite.rate_hz) for name, s in species.items()}
-    return species
 
 
 def encounter_intervals(species: dict[str, Signal], rate_hz: float) -> list[tuple[int, int]]:
@@ -187,12 +115,12 @@ def _ratio_rows(
                     continue
                 units = "1" if a.units == b.units else f"{a.units} per {b.units}"
                 for method, ratio in _ratios(a, b, parts):
-                    rows.append((scope, onset, name, method, ratio.value, ratio.sigma, units))
+                    rows.append((scope, onset, name, method, *_numbers(ratio), units))
         if {"co", "co2"} <= species.keys() and species["co"].units == species["co2"].units == "ppb":
             co, co2 = (_total(species[s], parts) for s in ("co", "co2"))
             if co2.value > _LEAST_SNR * co2.sigma:
                 mce = combustion_efficiency(co, co2)
-                rows += [(scope, onset, "mce", "integral", mce.value, mce.sigma, "1")] if mce.sigma > 0 else []
+                rows += [(scope, onset, "mce", "integral", *_numbers(mce), "1")] if mce.sigma > 0 else []
     return rows
 
 
@@ -202,16 +130,44 @@ def _ratios(a: Signal, b: Signal, parts: list[tuple[int, int]]) -> list[tuple[st
         return []
     index = np.concatenate([np.arange(*part) for part in parts])
     found = [("integral", integral_ratio(_total(a, parts), below))]
+    a, b = (slowed(signal, max(a.t90_s, b.t90_s)) for signal in (a, b))  # compared sample by sample
     x, y = b.excess[index], a.excess[index]
     if correlation(x, y) >= LEAST_CORRELATION:
-        block = max(10, int(np.ceil(3 * max(a.width_s, b.width_s))))
-        found.append(("slope", slope_ratio(x, y, sigma_x=b.sigma, sigma_y=a.sigma, block=block)))
+        width_s = max(a.width_s, b.width_s)
+        block = max(10, int(np.ceil(3 * width_s)))
+        slope = slope_ratio(
+            x, y, sigma_x=b.sigma, sigma_y=a.sigma, block=block,
+            sum_variance_x=b.sum_variance, sum_variance_y=a.sum_variance,
+            effects_x=_effects(b, parts), effects_y=_effects(a, parts),
+            removed_y=None if a.removed is None else a.removed[index],
+            smoothed=(_coarser(b.excess, width_s * b.rate_hz)[index], _coarser(a.excess, width_s * b.rate_hz)[index]),
+        )  # fmt: skip
+        found.append(("slope", slope))
     return [(method, ratio) for method, ratio in found if ratio.sigma > 0]
 
 
+def _coarser(excess: Array, width: float) -> Array:
+    """The series smoothed by a Gaussian of this full width at half maximum, at least `_SMOOTHED` [samples]."""
+    return np.asarray(gaussian_filter1d(excess, max(width, _SMOOTHED) / np.sqrt(8 * np.log(2))))
+
+
 def _total(signal: Signal, parts: list[tuple[int, int]]) -> Excess:
-    pieces = [signal.over(part) for part in parts]
-    return Excess(sum(p.value for p in pieces), float(np.sqrt(sum(p.sigma**2 for p in pieces))))
+    return add_up(signal.over(part) for part in parts)
+
+
+def _effects(signal: Signal, parts: list[tuple[int, int]]) -> dict[str, Array]:
+    """What one standard uncertainty of each systematic source adds to the excess, all parts joined."""
+    pieces = [signal.effects(part) for part in parts]
+    names = dict.fromkeys(name for piece in pieces for name in piece)
+    return {
+        name: np.concatenate([piece.get(name, np.zeros(b - a)) for piece, (a, b) in zip(pieces, parts, strict=True)])
+        for name in names
+    }
+
+
+def _numbers(found: Excess | Ratio) -> tuple[float, float, float, float]:
+    """Value, total, random and systematic uncertainty."""
+    return found.value, found.sigma, found.random, found.systematic
 
 
 def _encounter_rows(
@@ -226,71 +182,5 @@ def _encounter_rows(
         snr = e.peak / signal.sigma if signal.sigma > 0 else np.nan
         dest = rows if signal.saw_rise(e.start) else begun
         dest.append((name, len(dest) + 1, time[e.start], time[e.stop - 1], time[e.peak_at], e.duration / rate, e.peak,
-                     excess.value / rate, excess.sigma / rate, snr, signal.units))  # fmt: skip
+                     *(x / rate for x in _numbers(excess)), snr, signal.units))  # fmt: skip
     return rows, begun
-
-
-def _sensors(signals: dict[str, Signal], suite: Suite) -> dict[str, tuple[str, ...]]:
-    return sensors(suite, {name: signal.width_s for name, signal in signals.items()})
-
-
-def _response(flight: xr.Dataset, suite: Suite, name: str) -> tuple[float, float]:
-    """t90 and width of the response that is still in a channel [s]."""
-    attrs, t90_s = flight[name].attrs, suite[name].t90_s or 0.0
-    if attrs.get("target") != "ambient":
-        return t90_s, t90_s
-    return 0.0, float(np.nan_to_num(attrs["effective_resolution_s"]))  # NaN: a network without a table of widths
-
-
-def _best(flight: xr.Dataset, name: str) -> Array:
-    """The unbounded estimate if available, otherwise the channel itself."""
-    return flight[f"{name}_unbounded" if f"{name}_unbounded" in flight else name].values.astype(np.float64)
-
-
-def _sum_variance(flight: xr.Dataset, name: str, rate: float, sigma: float, lag1: float) -> float:
-    """Sum variance from the stated uncertainty and its correlation time if available, otherwise from the raw noise."""
-    stated = flight.get(f"{name}_uncertainty")
-    if stated is not None and "error_correlation_s" in stated.attrs:
-        middle = float(np.nan_to_num(np.nanmedian(stated.values))) if np.isfinite(stated.values).any() else sigma
-        return estimate_sum_variance(middle, float(stated.attrs["error_correlation_s"]), rate_hz=rate)
-    return sum_variance(sigma, lag1)
-
-
-def _limit(values: Array, sigma: Array) -> Array:
-    """Plume threshold of each channel; infinite for constant channels."""
-    limit = threshold(values, sigma)
-    return np.where(limit > _CONSTANT * np.abs(values).max(axis=-1), limit, np.inf)
-
-
-def _averaged(group: list[Signal]) -> Signal:
-    """Weighted mean of sensors, gases in ppb; sensors with units not convertible to the first one's are omitted."""
-    first = group[0].units
-    kind = next((kind for kind in (PPB, NG_M3) if first in kind), {first: 1.0})
-    group = [s for s in group if s.units in kind]
-    scales = [kind[s.units] / (1.0 if kind is PPB else kind[first]) for s in group]
-    weights = np.array([1.0 / max((s.sigma * k) ** 2, 1e-30) for s, k in zip(group, scales, strict=True)])
-    weights /= weights.sum()
-    return _combined(group, weights * scales)
-
-
-def _added(first: Signal, second: Signal) -> Signal:
-    return _combined([first, second], np.ones(2))
-
-
-def _combined(group: list[Signal], weights: Array) -> Signal:
-    """Weighted sum Σ wᵢ·signalᵢ, assuming independent sensor errors."""
-    sigma = float(np.sqrt(sum((w * s.sigma) ** 2 for w, s in zip(weights, group, strict=True))))
-    excess = np.sum([w * s.excess for w, s in zip(weights, group, strict=True)], axis=0)
-    level = np.sum([w * s.level for w, s in zip(weights, group, strict=True)], axis=0)
-    limit = float(_limit((excess + level)[None], np.array([sigma]))[0])
-    variance = float(sum(w**2 * s.sum_variance for w, s in zip(weights, group, strict=True)))
-    units = "ppb" if group[0].units in PPB else group[0].units
-    seen = np.all([s.seen for s in group], axis=0)
-    unseen = np.sqrt(sum((w * s.unseen_sigma) ** 2 for w, s in zip(weights, group, strict=True)))
-    t90_s, width_s = max(s.t90_s for s in group), max(s.width_s for s in group)
-    return Signal(excess, level, limit, sigma, variance, seen, unseen, t90_s, width_s, units)
-
-
-def _slowed(signal: Signal, t90_s: float, rate_hz: float) -> Signal:
-    excess = match_response(signal.excess, signal.t90_s, t90_s, rate_hz=rate_hz)
-    return replace(signal, excess=excess, t90_s=t90_s, width_s=max(signal.width_s, t90_s))
