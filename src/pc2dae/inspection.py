@@ -9,10 +9,12 @@ import numpy as np
 import xarray as xr
 
 from pc2dae.arrays import Array, Mask
+from pc2dae.calibration.budget import budget_of
 from pc2dae.flags import BAD, INTERPOLATED, MISSING, STALE, STARTUP, TAPE_ADVANCE
 from pc2dae.flight.schema import channel_arrays, check_flight, observed
 from pc2dae.noise import Noise, noise_level
-from pc2dae.qc import judge_families, shares
+from pc2dae.plumes.combined import warnings_of
+from pc2dae.qc import judge_families, loaded_filters, shares
 from pc2dae.response.known import known_responses
 from pc2dae.response.t90 import ResponseTime, response_times
 from pc2dae.suite import ENVIRONMENT, Family, Suite
@@ -46,6 +48,8 @@ def inspect_flight(flight: xr.Dataset, *, keep: Sequence[str] = (), exclude: Seq
         "families": [
             {"family": v.family, "kept": v.kept, "reason": v.reason, "figures": _plain(v.figures)} for v in verdicts
         ],
+        "filter_loaded": loaded_filters(flight),
+        "warnings": warnings_of(flight),
         "motion": _motion(flight, speed),
         "environment": _environment(flight),
         "history": str(flight.attrs.get("history", "")).splitlines(),
@@ -159,6 +163,7 @@ def _channels(
         entry = {
             "family": suite.family_of(name),
             "units": channel.units,
+            "calibration": None if budget_of(flight, name) is None else str(flight[name].attrs["calibration"]),
             "observed": float(np.mean(valid[row])),
             "missing": float(np.mean(absent[running])) if running.any() else 1.0,
             "stale": float(np.mean((bits & STALE) != 0)),

@@ -27,11 +27,16 @@ from pc2dae.windows.arrays import arrays_of, blend, with_estimate
 if TYPE_CHECKING:
     import pandas as pd
 
+    from pc2dae.calibration.curve import Calibration
+    from pc2dae.calibration.intervals import Interval
     from pc2dae.qc import Verdict
     from pc2dae.training.fit import Look, TrainingSettings
 
-Paths = Iterable[str | PathLike[str]]
+PathText = str | PathLike[str]
+Paths = Iterable[PathText]
 TARGETS = ("ambient", "response")
+_CHANGES = ("taken as missing (", "not corrected: no", "corrected for pressure", "to dry mole", "loading corrected",
+            "calibrated ", "zero set in known air", "re-zeroed")  # fmt: skip
 PROFILES = ("flight", "live")  # noise level from the whole flight, or as in a stream
 
 
@@ -40,7 +45,7 @@ def open_flight(
     *,
     suite: str | Path | Suite | None = None,
     zone: str | None = None,
-    calibration: str | PathLike[str] | None = None,
+    calibration: PathText | Sequence[PathText] = (),
     salvage: bool = False,
 ) -> xr.Dataset:
     """Open a flight from a pc2dae file (.nc, .zarr, .ict, .csv), a plain CSV, an instrument log or a folder of logs.
@@ -51,7 +56,8 @@ def open_flight(
     from pc2dae.flight.store import is_flight, read_flight
 
     if is_flight(path):
-        return read_flight(path, _suite(suite))
+        flight = read_flight(path, _suite(suite))
+        return calibrate_flight(prepare(flight), calibration) if calibration else flight
     return ingest([path], suite=suite, zone=zone, calibration=calibration, salvage=salvage)[0]
 
 
@@ -60,13 +66,15 @@ def ingest(
     *,
     suite: str | Path | Suite | None = None,
     zone: str | None = None,
-    calibration: str | PathLike[str] | None = None,
+    calibration: PathText | Sequence[PathText] = (),
     compensation: str | None = None,
+    correct_loading: bool = False,
     salvage: bool = False,
 ) -> tuple[xr.Dataset, IngestReport]:
     """Read logs, align them to one clock and grid, flag and compensate; also return a report of each file.
 
-    `compensation` overrides the suite's: `aan-803`, or `equation-1` as in the paper.
+    `calibration` takes factory sheets and files of `pc2dae calibrate`. `compensation` overrides the suite's: `aan-803`,
+    or `equation-1` as in the paper. With `correct_loading`, black carbon is corrected for the loading of its filter.
     """
     from pc2dae.align.clock_faults import repair_stamps
     from pc2dae.align.clocks import find_clocks
@@ -74,14 +82,19 @@ def ingest(
     from pc2dae.align.gaps import check_gaps
     from pc2dae.align.grid import align
     from pc2dae.align.ingest_report import source_reports
-    from pc2dae.calibration import compensate
+    from pc2dae.calibration.compensate import compensate
+    from pc2dae.calibration.curve import is_calibration
     from pc2dae.logs import read_logs
     from pc2dae.logs.infer_suite import suite_for
     from pc2dae.qc import screen
 
     given = [Path(path) for path in paths]
     book = read_logs(given, zone=zone, suite=_suite(suite), salvage=salvage)
-    streams = _with_sheet(book.streams, calibration)
+    files = [calibration] if isinstance(calibration, str | PathLike) else calibration
+    curves = [path for path in files if is_calibration(path)]
+    streams = book.streams
+    for path in files:
+        streams = streams if path in curves else _with_sheet(streams, path)
     payload = _suite(suite) or streams[0].notes.get("suite") or suite_for(streams)
     if compensation is not None:
         table = payload.model_dump(mode="json", exclude_defaults=True) | {"compensation": compensation}
@@ -98,16 +111,17 @@ def ingest(
     for line in intake.repair_lines():
         flight = add_history(flight, line)
     logged = flight
-    flight = screen(compensate(screen(flight)))
+    ready = screen(compensate(screen(flight)))
+    flight = calibrate_flight(_unloaded(ready) if correct_loading else ready, curves)
     delays = response_delays(flight)
     for name, delay in delays.items():
         flight[name].attrs["response_delay_s"] = delay
-    return flight, replace(intake, notes=(*_notes(flight), *sentinel_lines(logged, flight)), response_delay_s=delays)
+    return flight, replace(intake, notes=(*_notes(flight), *change_lines(logged, flight)), response_delay_s=delays)
 
 
 def prepare(flight: xr.Dataset) -> xr.Dataset:
     """The flight with flags and compensated channels, in its suite's units and grid, from any processing level."""
-    from pc2dae.calibration import compensate
+    from pc2dae.calibration.compensate import compensate
     from pc2dae.flight.conform import conform
     from pc2dae.qc import screen
 
@@ -125,23 +139,33 @@ def denoise(
     model: str | Path | Denoiser | None = None,
     suite: str | Path | Suite | None = None,
     target: str | None = None,
+    calibration: PathText | Calibration | Sequence[PathText | Calibration] = (),
+    zero: Sequence[Interval] = (),
+    rezero: bool = False,
     strength: float = 1.0,
     profile: str = "flight",
+    correct_loading: bool = False,
     keep: Sequence[str] = (),
     exclude: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> xr.Dataset:
     """Denoise a flight: channels hold clean values at or above their bound, the input is kept as `<name>_raw`.
 
+    `calibration`, `zero` (air of known concentration) and `rezero` (to the suite's background) are applied first.
+
     `target` is `ambient` (the air, without the sensor's lag where that is known; the default of adaptive models) or
     `response` (the noise-free reading, the only one that other models estimate).
 
     `model` is a shipped name (default `adaptive`, live `adaptive-short`), a checkpoint folder, an ONNX file, a filter's
     name or a denoiser; `suite` overrides the flight's own; `strength` blends from 0 (raw, bounded) to 1; profile `live`
-    reproduces a stream. The quality verdict decides whether a family is denoised or left raw, unless `keep` or
-    `exclude` name it. A channel without a usable sample becomes NaN.
+    reproduces a stream; `correct_loading` corrects black carbon for the loading of its filter. The quality verdict
+    decides whether a family is denoised or left raw, unless `keep` or `exclude` name it. A channel without a usable
+    sample becomes NaN.
     """
-    from pc2dae.qc import without_observation
+    from pc2dae.calibration.apply import with_reading_flags
+    from pc2dae.calibration.compensate import corrected_as_live
+    from pc2dae.plumes.combined import with_species
+    from pc2dae.qc import screen, without_observation
 
     if not 0.0 <= strength <= 1.0:
         raise ModelError(f"strength {strength:g} is not between 0 and 1", hint="1 is the model's estimate, 0 is raw")
@@ -158,7 +182,10 @@ def denoise(
     else:
         denoiser = chosen_model
     check_estimable(denoiser, target=target, strength=strength)
-    ready = prepare(flight)
+    ready = _unloaded(prepare(flight)) if correct_loading else prepare(flight)
+    if profile == "live" and any(c.is_ndir for c in suite_of(ready).channels):
+        ready = with_reading_flags(screen(corrected_as_live(ready)), ready)
+    ready = calibrate_flight(ready, calibration, zero=zero, rezero=rezero)
     measured = suite_of(ready)
     noise = noise_level(*channel_arrays(ready, measured))
     kept, unusable, left_raw = choose_families(ready, denoiser, noise=noise, keep=keep, exclude=exclude)
@@ -168,7 +195,7 @@ def denoise(
     noise = noise.rows([measured.names.index(name) for name in kept.names])
     blended = blend(estimate, values, valid, noise=noise.sigma[:, None], strength=strength)
     lags = lag_attributes(denoiser, kept, blended, noise) if isinstance(denoiser, AdaptiveDenoiser) else {}
-    clean = with_estimate(ready, kept, blended, noise, lags=lags, unusable=unusable)
+    clean = with_estimate(ready, kept, blended, noise, lags=lags, lagging=lagging, unusable=unusable)
     empty = without_observation(ready, [*kept.names, *(channel.name for channel in unusable)])
     left_raw += [f"{name} (no usable sample: {why})" for name, why in empty.items()]
     clean.attrs |= {
@@ -179,7 +206,32 @@ def denoise(
         "pc2dae_lag_not_corrected": "; ".join(f"{name} ({why})" for name, why in lagging.items()) or "none",
     }
     line = f"denoised {', '.join(f.name for f in kept.family)} with {denoiser.name}, strength {strength:g}"
-    return add_history(clean, line + (f"; left raw: {'; '.join(left_raw)}" if left_raw else ""), level="denoised")
+    line += f"; left raw: {'; '.join(left_raw)}" if left_raw else ""
+    return with_species(add_history(clean, line, level="denoised"))
+
+
+def calibrate_flight(
+    flight: xr.Dataset,
+    calibrations: PathText | Calibration | Sequence[PathText | Calibration] = (),
+    *,
+    zero: Sequence[Interval] = (),
+    rezero: bool = False,
+) -> xr.Dataset:
+    """A compensated flight with calibrations and zero checks applied, as far as there are any."""
+    from pc2dae.calibration.apply import calibrated, with_reading_flags
+    from pc2dae.calibration.curve import Calibration, read_calibration
+    from pc2dae.calibration.zero import rezeroed, zeroed
+    from pc2dae.qc import screen
+
+    done = flight
+    given = [calibrations] if isinstance(calibrations, str | PathLike | Calibration) else calibrations
+    if given:
+        done = calibrated(done, [c if isinstance(c, Calibration) else read_calibration(Path(c)) for c in given])
+    if zero:
+        done = zeroed(done, zero)
+    if rezero:
+        done = rezeroed(done)
+    return done if done is flight else with_reading_flags(screen(done), flight)
 
 
 def for_target(
@@ -191,7 +243,11 @@ def for_target(
 
     if not isinstance(denoiser, AdaptiveDenoiser) or strength < 1.0 or target == "response":
         return denoiser, {}
-    responses, reasons = stated_responses(suite) if denoiser.profile == "live" else known_responses(flight, suite)
+    if denoiser.profile == "live":
+        cross = {name: json.loads(flight[name].attrs.get("calibration_cross", "{}")) for name in suite.names}
+        responses, reasons = stated_responses(suite, cross)
+    else:
+        responses, reasons = known_responses(flight, suite)
     return replace(denoiser, responses=responses), reasons
 
 
@@ -242,10 +298,10 @@ def choose_families(
     return chosen, [channel for name in unusable for channel in channels[name]], left_raw
 
 
-def sentinel_lines(before: xr.Dataset, after: xr.Dataset) -> list[str]:
-    """History lines added since `before` about values taken as missing."""
+def change_lines(before: xr.Dataset, after: xr.Dataset) -> list[str]:
+    """History lines added since `before` about values taken as missing or corrected."""
     old, new = (str(flight.attrs.get("history", "")).splitlines() for flight in (before, after))
-    return [line.partition(" pc2dae: ")[2] for line in new[len(old) :] if "taken as missing (" in line]
+    return [line.partition(" pc2dae: ")[2] for line in new[len(old) :] if any(word in line for word in _CHANGES)]
 
 
 def evaluate(
@@ -353,12 +409,10 @@ def _suite(suite: str | Path | Suite | None) -> Suite | None:
     return suite if suite is None or isinstance(suite, Suite) else load_suite(suite)
 
 
-def _with_sheet(streams: list[Stream], calibration: str | PathLike[str] | None) -> list[Stream]:
-    """The streams, with the given calibration sheet replacing the one beside its board's log."""
+def _with_sheet(streams: list[Stream], calibration: str | PathLike[str]) -> list[Stream]:
+    """The streams, with the given factory sheet replacing the one beside its board's log."""
     from pc2dae.logs.afe import read_sheet, with_sheet
 
-    if calibration is None:
-        return streams
     sheet = read_sheet(Path(calibration))
     boards = [s.key for s in streams if s.instrument == "afe" and sheet.get("unit", s.unit) == s.unit]
     if len(boards) != 1:
@@ -366,6 +420,13 @@ def _with_sheet(streams: list[Stream], calibration: str | PathLike[str] | None) 
         raise LogError(f"{Path(calibration).name}: for unit '{sheet.get('unit', '')}', which fits {len(boards)} boards",
                        hint=f"boards in these logs: {there}")  # fmt: skip
     return [with_sheet(s, sheet) if s.key == boards[0] else s for s in streams]
+
+
+def _unloaded(flight: xr.Dataset) -> xr.Dataset:
+    from pc2dae.calibration.aethalometer import correct_loading
+    from pc2dae.qc import screen
+
+    return screen(correct_loading(flight))
 
 
 def _check_sources(streams: list[Stream], suite: Suite) -> None:
@@ -389,7 +450,12 @@ def _check_sources(streams: list[Stream], suite: Suite) -> None:
 
 
 def _notes(flight: xr.Dataset) -> tuple[str, ...]:
-    from pc2dae.calibration import without_sheet
+    from pc2dae.calibration.compensate import without_sheet
+    from pc2dae.qc import loaded_filters
 
-    absent = without_sheet(flight)
-    return (f"no calibration sheet: {', '.join(absent)} remain missing, the millivolts are kept",) if absent else ()
+    notes = []
+    if absent := without_sheet(flight):
+        notes.append(f"no calibration sheet: {', '.join(absent)} remain missing, the millivolts are kept")
+    if loaded := loaded_filters(flight):
+        notes.append(f"filter loaded (black carbon reads too low, see --correct-loading): {loaded} of samples")
+    return tuple(notes)

@@ -21,8 +21,9 @@ def scores() -> pd.DataFrame:
     values = response + rng.normal(0, 5, response.shape)
     answers = {"oracle": Estimate(instant + 1.0, instant + 1.0), "raw": Estimate(values, values)}
     rows = budget_rows(
-        answers, values, np.ones(values.shape, bool), SUITE, response=response, instant=instant, ambient=ambient
-    )
+        answers, values, np.ones(values.shape, bool), SUITE, target=instant, readings=values, response=response,
+        instant=instant, ambient=ambient,
+    )  # fmt: skip
     return pd.concat([with_means(r).assign(method=m) for m, r in rows.items()], ignore_index=True)
 
 

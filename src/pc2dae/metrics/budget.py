@@ -3,8 +3,9 @@
     raw − ambient = (raw − response) + (response − instant) + (instant − ambient)
                          noise                lag                calibration
 
-Denoising and lag correction reduce noise and lag; what is left of both is estimate − max(instant, bound). Sizes are
-mean absolute values in units of the raw noise σ, over observed samples and over those in plumes.
+What is left of noise and lag is estimate − max(instant, bound); of a calibrated channel, whose calibration is reduced
+too, estimate − max(ambient, bound). Sizes are mean absolute values in units of the raw noise σ, over observed samples
+and over those in plumes.
 """
 
 from __future__ import annotations
@@ -33,16 +34,21 @@ def budget_rows(
     valid: Mask,
     suite: Suite,
     *,
+    target: Array,
+    readings: Array,
     response: Array,
     instant: Array,
     ambient: Array,
 ) -> dict[str, list[tuple[str, str, str, float]]]:
-    """Rows (channel, family, metric, value) of each method: what it leaves; of raw also the three parts [σ]."""
+    """Rows (channel, family, metric, value) of each method: what it leaves; of raw also the three parts [σ].
+
+    `readings` are the raw values before calibration, `target` what each channel estimates.
+    """
     sigma = noise_level(values, valid).sigma
     scale = np.where(sigma > 0, sigma, np.nan)
-    bounded = np.maximum(instant, np.array([[c.lower_bound] for c in suite.channels]))
+    bounded = np.maximum(target, np.array([[c.lower_bound] for c in suite.channels]))
     errors = {method: {"left": np.asarray(answer.value) - bounded} for method, answer in answers.items()}
-    errors["raw"] |= {"noise": values - response, "lag": response - instant, "calibration": instant - ambient}
+    errors["raw"] |= {"noise": readings - response, "lag": response - instant, "calibration": instant - ambient}
     masks = {"": valid, "_plume": valid & true_plumes(bounded, sigma)}
     return {
         method: [

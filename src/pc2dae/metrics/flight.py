@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pc2dae.arrays import Array, Mask
+from pc2dae.calibration.budget import budget_of
 from pc2dae.denoiser import Estimate
 from pc2dae.errors import FlightError
 from pc2dae.flags import NOT_MEASURED
@@ -16,6 +17,7 @@ from pc2dae.metrics.budget import budget_rows
 from pc2dae.metrics.reference import mean_where
 from pc2dae.metrics.score import score, with_means
 from pc2dae.noise import noise_level
+from pc2dae.plumes.duplicates import own_uncertainty
 from pc2dae.suite import Suite
 
 if TYPE_CHECKING:
@@ -93,9 +95,20 @@ def estimate_of(clean: xr.Dataset, suite: Suite) -> Estimate:
     """Estimate stored in a denoised flight."""
     value = np.stack([_column(clean, n) if f"{n}_raw" in clean else _column(clean, "") for n in suite.names])
     unbounded = np.stack([_column(clean, f"{n}_unbounded") for n in suite.names])
-    some = any(f"{n}_uncertainty" in clean for n in suite.names)
-    sigma = np.stack([_column(clean, f"{n}_uncertainty") for n in suite.names]) if some else None
+    unknown = np.full(clean.sizes["time"], np.nan)
+    stated = [_scored_uncertainty(clean, n) for n in suite.names]
+    sigma = np.stack([unknown if s is None else s for s in stated]) if any(s is not None for s in stated) else None
     return Estimate(value, unbounded, sigma)
+
+
+def _scored_uncertainty(clean: xr.Dataset, name: str) -> Array | None:
+    """The uncertainty of a channel; until it is calibrated without its disagreement with duplicates.
+
+    An uncalibrated channel is scored against its own noise-free reading, of which duplicates say nothing.
+    """
+    if name in clean and budget_of(clean, name) is None:
+        return own_uncertainty(clean, name)
+    return _column(clean, f"{name}_uncertainty") if f"{name}_uncertainty" in clean else None
 
 
 def _answers(clean: xr.Dataset, suite: Suite, values: Array, valid: Mask, exact: Array | None) -> dict[str, Estimate]:
@@ -135,7 +148,12 @@ def _truth_rows(
     sigma = noise_level(values, valid).sigma
     scale = np.where(sigma > 0, sigma, np.nan)
     ambient = kinds["ambient"]
-    rows = budget_rows(answers, values, valid, suite, **kinds) if len(kinds) == 3 else {m: [] for m in answers}
+    rows: dict[str, list[tuple[str, str, str, float]]] = {method: [] for method in answers}
+    if len(kinds) == 3:
+        calibrated = np.array([[truth_name(clean, n).endswith("_ambient")] for n in suite.names])
+        target = np.where(calibrated, ambient, kinds["instant"])
+        readings = np.stack([_column(clean, f"{n}_uncalibrated", f"{n}_raw", n) for n in suite.names])
+        rows = budget_rows(answers, values, valid, suite, target=target, readings=readings, **kinds)
     for method, estimate in answers.items():
         means = mean_where(np.abs(np.asarray(estimate.value) - ambient), np.isfinite(ambient)) / scale
         rows[method] += [

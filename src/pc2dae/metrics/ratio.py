@@ -7,8 +7,9 @@ import numpy as np
 from pc2dae.arrays import Array, Floats
 from pc2dae.plumes import RATIOS, background, extents, threshold
 from pc2dae.plumes.encounters import widened
-from pc2dae.plumes.species import PPB, sensors
+from pc2dae.plumes.species import sensors
 from pc2dae.suite import Suite
+from pc2dae.suite.species import PPB
 
 SCORED = ("bc/co", "co/co2")  # MCE is a function of CO/CO₂ but insensitive to its error
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,9 +10,11 @@ import numpy as np
 import xarray as xr
 
 from pc2dae.arrays import Floats, Mask
+from pc2dae.calibration.budget import Budget, budget_of
 from pc2dae.denoiser import Estimate
 from pc2dae.flight.schema import channel_arrays, observed
 from pc2dae.noise import Noise, sum_variance
+from pc2dae.response.stated import stated_tau_s
 from pc2dae.suite import ENVIRONMENT, Channel, Suite
 
 
@@ -45,6 +47,7 @@ class _Result:
     systematic: Floats | None = None
     response: Floats | None = None
     correlation_s: float | None = None  # of random errors
+    budget: Budget | None = None  # of a calibrated channel
 
 
 def with_estimate(
@@ -54,12 +57,14 @@ def with_estimate(
     noise: Noise,
     *,
     lags: Mapping[str, Mapping[str, Any]],
+    lagging: Collection[str] = (),
     unusable: Iterable[Channel] = (),
 ) -> xr.Dataset:
     """The flight with the estimate in its channels; a channel without any observation becomes NaN.
 
-    `lags` are the attributes of the channels that were corrected for their lag, `unusable` other channels of the flight
-    to be treated like those without any observation.
+    `lags` are the attributes of the channels that were corrected for their lag, `lagging` those whose lag is too little
+    known for that: once calibrated, their uncertainty includes what is left. `unusable` are other channels, to be
+    treated like those without any observation.
     """
     new: dict[str, Any] = {}  # assigned together: xarray copies its list of variables at every assignment
     nothing = np.full(flight.sizes["time"], np.nan)
@@ -79,11 +84,25 @@ def with_estimate(
             held = sum_variance(noise.sigma[row], noise.lag1[row]) * spacing
             random = sigma if systematic is None else np.sqrt(np.maximum(sigma**2 - systematic**2, 0))
             correlation = _correlation_s(held, random, suite.rate_hz)
-        result = _Result(value, estimate.unbounded[row], sigma, systematic, response, correlation)
+        budget = budget_of(flight, channel.name)
+        if budget is not None and sigma is not None:
+            others = {n: estimate.value[suite.names.index(n)] for n in budget.cross if n in suite.names}
+            known = np.sqrt(sum(part**2 for part in budget.parts(value, others).values()))
+            if channel.name in lagging:
+                known = np.hypot(known, _left_in(value, channel, suite.rate_hz))
+            systematic = known if systematic is None else np.hypot(systematic, known)
+            sigma = np.hypot(sigma, known)
+        result = _Result(value, estimate.unbounded[row], sigma, systematic, response, correlation, budget)
         new |= _variables(flight, channel, result, lag)
     for channel in unusable:
         new |= _variables(flight, channel, empty)
     return flight.assign(new)
+
+
+def _left_in(value: Floats, channel: Channel, rate_hz: float) -> Floats:
+    """Standard uncertainty due to a lag that was not corrected: τ·|dx/dt|, with τ as its suite states."""
+    held = np.interp(np.arange(len(value)), (known := np.flatnonzero(np.isfinite(value))), value[known])
+    return np.asarray(stated_tau_s(channel) * rate_hz * np.abs(np.gradient(held)))
 
 
 def _variables(
@@ -109,12 +128,14 @@ def _variables(
 
     if result.sigma is not None:
         correlated = {} if result.correlation_s is None else {"error_correlation_s": result.correlation_s}
-        covers = "noise only" if lag is None else "noise, t90 and delay; calibration is not included"
-        add("uncertainty", result.sigma, "standard uncertainty", comment=covers, **correlated)
-        if lag is not None and result.systematic is not None:
+        sources = [*(["t90 and delay"] if lag is not None else []), *(["calibration"] if result.budget else [])]
+        covers = ", ".join(["noise", *sources]) if sources else "noise only"
+        missing = "; calibration is not included" if sources and not result.budget else ""
+        add("uncertainty", result.sigma, "standard uncertainty", comment=covers + missing, **correlated)
+        if sources and result.systematic is not None:
             random = np.sqrt(np.maximum(result.sigma**2 - result.systematic**2, 0))
             add("random_uncertainty", random, "random standard uncertainty", **correlated)
-            add("systematic_uncertainty", result.systematic, "standard uncertainty due to t90 and delay")
+            add("systematic_uncertainty", result.systematic, f"standard uncertainty due to {' and '.join(sources)}")
     if lag is not None and result.response is not None:
         reading = named | {"long_name": f"{name}: noise-free reading, with the sensor's lag"}
         new[f"{name}_response"] = ("time", result.response, reading)
