@@ -9,8 +9,10 @@ from pc2dae.simulate.campaign import (
     write_flight_files,
 )
 from pc2dae.simulate.check import Check, compare
+from pc2dae.simulate.colocation import colocate, simulate_colocation
 from pc2dae.simulate.grid import true_grid
 from pc2dae.simulate.plan import PAPER_FLIGHTS, PAPER_SAMPLES, FlightPlan, plan_campaign
+from pc2dae.simulate.span_gas import breathe_span_gas, simulate_span_gas
 
 __all__ = [
     "PAPER_FLIGHTS",
@@ -18,11 +20,15 @@ __all__ = [
     "Check",
     "FlightPlan",
     "SimulatedFlight",
+    "breathe_span_gas",
+    "colocate",
     "compare",
     "fly_plan",
     "plan_campaign",
     "read_flight_files",
+    "simulate_colocation",
     "simulate_flight",
+    "simulate_span_gas",
     "true_grid",
     "write_campaign",
     "write_flight_files",

@@ -10,7 +10,7 @@ import numpy as np
 from pc2dae.arrays import Array
 from pc2dae.simulate.path import Path
 from pc2dae.simulate.plan import FlightPlan
-from pc2dae.simulate.processes import DT_S, lagged, swell, wander
+from pc2dae.simulate.processes import DT_S, at, lagged, second_means, swell, wander
 
 GRAVITY, GAS_CONSTANT = 9.80665, 287.05  # m s-2, J kg-1 K-1
 GROUND_M = 452.0  # above the geoid, near Prince Albert
@@ -43,6 +43,7 @@ class Air:
     vapour: Array  # partial pressure of water [hPa]
     pressure: Array  # [hPa]
     background: dict[str, Array]  # species → clean-air concentration
+    dt_s: float = DT_S  # time step of all series
 
     @cached_property
     def humidity(self) -> Array:
@@ -52,12 +53,28 @@ class Air:
     @cached_property
     def chamber_temperature(self) -> Array:
         """Air temperature in the flow chamber at the cells, SCD30, BME280 and MA200 inlet [degC]."""
-        return lagged(self.temperature, t90_s=CHAMBER_T90_S) + 0.4
+        return self.lagged(self.temperature, t90_s=CHAMBER_T90_S) + 0.4
 
     @cached_property
     def chamber_humidity(self) -> Array:
         """Relative humidity in the flow chamber [%]."""
-        return lagged(self.humidity, t90_s=CHAMBER_T90_S)
+        return self.lagged(self.humidity, t90_s=CHAMBER_T90_S)
+
+    def lagged(self, values: Array, *, t90_s: float) -> Array:
+        """First-order response to `values` with 90 % of a step after `t90_s`."""
+        return lagged(values, t90_s=t90_s, dt_s=self.dt_s)
+
+    def swell(self, rng: np.random.Generator, *, tau_s: float) -> Array:
+        """Smooth random series of unit standard deviation."""
+        return swell(rng, len(self.temperature), tau_s=tau_s, dt_s=self.dt_s)
+
+    def at(self, times_s: Array, values: Array) -> Array:
+        """`values` interpolated at true times [s]."""
+        return at(times_s, values, dt_s=self.dt_s)
+
+    def second_means(self, values: Array) -> Array:
+        """One-second means of `values`."""
+        return second_means(values, dt_s=self.dt_s)
 
 
 def weather(plan: FlightPlan, path: Path) -> Air:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 
+from pc2dae.atomic import write_bytes
 from pc2dae.flight.stream import Stream
 from pc2dae.logs import afe, ardupilot, bme280, li830, ma200, pms5003, read_logs, scd30
 from pc2dae.simulate.aethalometer import fly_ma200
@@ -18,10 +20,13 @@ from pc2dae.simulate.atmosphere import heated, weather
 from pc2dae.simulate.electrochemical import fly_boards
 from pc2dae.simulate.grid import true_grid
 from pc2dae.simulate.instruments import fly_autopilot, fly_bme280, fly_li830, fly_pms5003, fly_scd30
+from pc2dae.simulate.path import Path as FlightPath
 from pc2dae.simulate.path import fly
 from pc2dae.simulate.plan import FlightPlan, plan_campaign
 from pc2dae.simulate.plumes import smoke
+from pc2dae.simulate.processes import RATE_HZ
 from pc2dae.simulate.truth import make_truth, write_truth
+from pc2dae.simulate.zero_checks import reference_checks
 
 
 @dataclass(frozen=True)
@@ -31,16 +36,22 @@ class SimulatedFlight:
     plan: FlightPlan
     streams: list[Stream]
     truth: xr.Dataset
+    tables: dict[str, pd.DataFrame] = field(default_factory=dict)  # known air: written as <name>.<key>.csv
 
 
-def simulate_flight(seed: int, minutes: float = 25.0, *, perfect_sheets: bool = False) -> SimulatedFlight:
+def simulate_flight(
+    seed: int, minutes: float = 25.0, *, perfect_sheets: bool = False, zero_checks: bool = False
+) -> SimulatedFlight:
     """Simulate one flight in memory, without writing files."""
-    return fly_plan(plan_campaign(seed, flights=1, minutes=minutes, perfect_sheets=perfect_sheets)[0])
+    options = {"perfect_sheets": perfect_sheets, "zero_checks": zero_checks}
+    return fly_plan(plan_campaign(seed, flights=1, minutes=minutes, **options)[0])
 
 
 def fly_plan(plan: FlightPlan) -> SimulatedFlight:
     """Simulate the flight described by `plan`: path, air, smoke, then each instrument."""
-    path = fly(plan.rng(4), plan.samples)
+    flown = fly(plan.rng(4), plan.samples - 2 * plan.zero_check_s)
+    parked = plan.zero_check_s * RATE_HZ
+    path = FlightPath(**{name: np.pad(values, parked, mode="edge") for name, values in vars(flown).items()})
     air = weather(plan, path)
     smoky = smoke(plan, path, air)
     air = heated(air, carbon=smoky.carbon)
@@ -54,11 +65,13 @@ def fly_plan(plan: FlightPlan) -> SimulatedFlight:
         fly_bme280(plan, air),
         fly_autopilot(plan, path, air),
     ]
-    return SimulatedFlight(plan, [record.stream for record in records], make_truth(plan, path, air, smoky, records))
+    truth = make_truth(plan, path, air, smoky, records)
+    checks = {"zero": reference_checks(plan, truth)} if plan.zero_check_s else {}
+    return SimulatedFlight(plan, [record.stream for record in records], truth, checks)
 
 
 def write_flight_files(flight: SimulatedFlight, folder: str | PathLike[str]) -> Path:
-    """Write `folder`/flight_NNN/<instrument files> and `folder`/flight_NNN.truth.nc; return the flight's folder."""
+    """Write `folder`/flight_NNN/<instrument files>, flight_NNN.truth.nc and its tables; return the flight's folder."""
     target = Path(folder) / flight.plan.name
     target.mkdir(parents=True, exist_ok=True)
     stamp = np.datetime_as_string(flight.plan.start, unit="s").replace("-", "")[2:].replace("T", "").replace(":", "")
@@ -68,6 +81,10 @@ def write_flight_files(flight: SimulatedFlight, folder: str | PathLike[str]) -> 
             old.unlink()  # left by an earlier campaign with another start time
         write(target / file.format(unit=stream.unit, stamp=stamp), stream)
     write_truth(flight.truth, Path(folder) / f"{flight.plan.name}.truth.nc")
+    if "zero" not in flight.tables:
+        (Path(folder) / f"{flight.plan.name}.zero.csv").unlink(missing_ok=True)  # left by an earlier campaign
+    for kind, table in flight.tables.items():
+        write_bytes(Path(folder) / f"{flight.plan.name}.{kind}.csv", table.to_csv(index=False).encode())
     return target
 
 

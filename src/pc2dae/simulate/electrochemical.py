@@ -14,10 +14,19 @@ from pc2dae.flags import FLAT_LINE, MISSING, SPIKE
 from pc2dae.flight.stream import Stream
 from pc2dae.simulate.atmosphere import Air
 from pc2dae.simulate.clocks import lost_seconds, own_clock, response_on_seconds, sampling
-from pc2dae.simulate.payload import BOARDS, NOISE_PPB, ZERO_PPB, GasCell, Sheet, make_cells
+from pc2dae.simulate.payload import (
+    BOARDS,
+    DAILY_ZERO,
+    NOISE_PPB,
+    ZERO_PPB,
+    Ageing,
+    GasCell,
+    Sheet,
+    fixed_zeros,
+    make_cells,
+)
 from pc2dae.simulate.plan import UTC_OFFSET_MIN, FlightPlan
 from pc2dae.simulate.plumes import Smoke
-from pc2dae.simulate.processes import DT_S, at, lagged, second_means, swell
 from pc2dae.simulate.record import InstrumentRecord
 
 DOUBLING_C = 10.0  # temperature increase that doubles the zero current
@@ -33,21 +42,31 @@ class Electrodes:
     we: Array
     ae: Array
 
-    def shifted(self, zero_mv: float) -> Electrodes:
+    def shifted(self, zero_mv: Array | float) -> Electrodes:
         """The same with the zero of the working electrode shifted."""
         return Electrodes(self.we + zero_mv, self.ae)
 
 
-def fly_boards(plan: FlightPlan, air: Air, smoke: Smoke) -> list[InstrumentRecord]:
-    """Simulate the logs of both boards and their noise-free channels."""
+def fly_boards(
+    plan: FlightPlan, air: Air, smoke: Smoke, ageing: dict[str, Ageing] | None = None
+) -> list[InstrumentRecord]:
+    """Simulate the logs of both boards and their noise-free channels; `ageing` replaces the zero shifts of a flight."""
     cells = make_cells(plan.seed, perfect_sheets=plan.perfect_sheets)
     boards = {unit: _board_temperature(plan, air, unit) for unit in BOARDS}
-    made = {name: _electrodes(plan, cell, air, smoke, boards[cell.unit]) for name, cell in cells.items()}
-    zeros = _zero_errors(plan, cells, {name: lagging for name, (lagging, _) in made.items()}, boards)
+    gains = {name: 1.0 if ageing is None else ageing[name].gain for name in cells}
+    made = {n: _electrodes(plan, c, air, smoke, boards[c.unit], gains[n]) for n, c in cells.items()}
+    shifts: dict[str, Array | float] = dict.fromkeys(cells, 0.0)
+    if ageing is not None:
+        shifts = {name: ageing[name].zero_ppb for name in cells}
+    elif not plan.perfect_sheets:
+        coarse = {n: Electrodes(*(air.second_means(v) for v in (e.we, e.ae))) for n, (e, _) in made.items()}
+        mean = {unit: air.second_means(t) for unit, t in boards.items()}
+        shifts = _zero_shifts(plan, cells, _read(cells, coarse, mean))
+    zeros = _millivolts(cells, shifts)
     moved, instant = ({name: pair[k].shifted(zeros[name]) for name, pair in made.items()} for k in (0, 1))
-    ideal = {name: second_means(values) for name, values in _read(cells, instant, boards).items()}
+    ideal = {name: air.second_means(values) for name, values in _read(cells, instant, boards).items()}
     return [
-        _log(plan, unit, {n: c for n, c in cells.items() if c.unit == unit}, moved, ideal, boards[unit], zeros)
+        _log(plan, air, unit, {n: c for n, c in cells.items() if c.unit == unit}, moved, ideal, boards[unit], zeros)
         for unit in BOARDS
     ]
 
@@ -55,12 +74,12 @@ def fly_boards(plan: FlightPlan, air: Air, smoke: Smoke) -> list[InstrumentRecor
 def _board_temperature(plan: FlightPlan, air: Air, unit: str) -> Array:
     """Temperature of the Pt1000 next to the cells: chamber air plus self-heating of the board."""
     rng = plan.rng(20, ord(unit))
-    own = float(rng.uniform(0.4, 1.2)) + 0.03 * swell(rng, len(air.temperature), tau_s=90)
-    return lagged(air.chamber_temperature, t90_s=float(rng.uniform(1.5, 2.5))) + own
+    own = float(rng.uniform(0.4, 1.2)) + 0.03 * air.swell(rng, tau_s=90)
+    return air.lagged(air.chamber_temperature, t90_s=float(rng.uniform(1.5, 2.5))) + own
 
 
 def _electrodes(
-    plan: FlightPlan, cell: GasCell, air: Air, smoke: Smoke, temperature: Array
+    plan: FlightPlan, cell: GasCell, air: Air, smoke: Smoke, temperature: Array, gain: Array | float
 ) -> tuple[Electrodes, Electrodes]:
     """WE and AE of one cell, with and without lag: gas, cross-sensitivities, humidity, drift and zero offset.
 
@@ -76,17 +95,18 @@ def _electrodes(
         signal = (
             signal + sensitivity(cell.sheet, "we_cross_sensitivity_no2") * cell.no2_sensitivity * smoke.species["no2"]
         )
-    wetting = cell.wetting * lagged(np.gradient(air.humidity, DT_S) * 60.0, t90_s=40.0)
+    signal = gain * signal
+    wetting = cell.wetting * air.lagged(np.gradient(air.humidity, air.dt_s) * 60.0, t90_s=40.0)
     drift = cell.zero_slope * (temperature - temperature[0])
     if not plan.perfect_sheets:
-        drift = drift + 0.12 * ZERO_PPB[cell.gas] * swell(rng, len(temperature), tau_s=400)
+        drift = drift + 0.12 * ZERO_PPB[cell.gas] * air.swell(rng, tau_s=400)
     growth = 2.0 ** ((temperature - 20.0) / DOUBLING_C)
     ae = cell.sheet["ae_electronic_zero_mv"] + cell.sheet["ae_sensor_zero_mv"] * growth
     zero = coefficients(temperature, cell.sheet, cell.sensor_type)
     zero_change = own * (wetting + drift)
     lagging, instant = (
         Electrodes(zero.working_electrode(gas + zero_change, ae), ae)
-        for gas in (lagged(signal, t90_s=cell.t90_s), signal)
+        for gas in (air.lagged(signal, t90_s=cell.t90_s), signal)
     )
     return lagging, instant
 
@@ -112,21 +132,15 @@ def noise_ppb(cell: GasCell, cells: dict[str, GasCell]) -> float:
     return float(np.hypot(own, ratio * noise_ppb(cells[f"no2_{cell.unit}"], cells)))
 
 
-def _zero_errors(
-    plan: FlightPlan, cells: dict[str, GasCell], electrodes: dict[str, Electrodes], boards: dict[str, Array]
-) -> dict[str, float]:
-    """Zero shift of each working electrode since factory calibration [mV].
+def _zero_shifts(plan: FlightPlan, cells: dict[str, GasCell], reading: dict[str, Array]) -> dict[str, Array | float]:
+    """Zero shift of each channel during a flight since factory calibration [ppb], given its `reading` without it.
 
     Individual errors are random; the common error (weather, ageing) is chosen to give the planned share of negative
-    compensated values. Shifts in ppb are converted to mV; the shift of O3 includes that of the NO2 cell.
+    compensated values.
     """
-    if plan.perfect_sheets:
-        return dict.fromkeys(cells, 0.0)
     rng = plan.rng(22)
-    fixed = np.random.default_rng(np.random.SeedSequence(plan.seed, spawn_key=(0, 8))).normal(0, 0.6, len(cells))
-    own = {n: ZERO_PPB[c.gas] * (f + rng.normal(0, 0.3)) for (n, c), f in zip(cells.items(), fixed, strict=True)}
-    coarse = {n: Electrodes(second_means(e.we), second_means(e.ae)) for n, e in electrodes.items()}
-    reading = _read(cells, coarse, {unit: second_means(t) for unit, t in boards.items()})
+    fixed = fixed_zeros(plan.seed, cells)
+    own = {n: ZERO_PPB[c.gas] * (fixed[n] + rng.normal(0, DAILY_ZERO)) for n, c in cells.items()}
 
     def negative(common: float) -> float:
         shares = [
@@ -139,7 +153,11 @@ def _zero_errors(
     for _ in range(30):
         middle = 0.5 * (low + high)
         low, high = (middle, high) if negative(middle) > plan.gas_negative else (low, middle)
-    shift = {n: own[n] + middle * ZERO_PPB[c.gas] for n, c in cells.items()}
+    return {n: own[n] + middle * ZERO_PPB[c.gas] for n, c in cells.items()}
+
+
+def _millivolts(cells: dict[str, GasCell], shift: dict[str, Array | float]) -> dict[str, Array | float]:
+    """Shift of each working electrode [mV] from that of its channel [ppb]; O3 includes the shift of the NO2 cell."""
     out = {n: shift[n] * sensitivity(c.sheet, "we_sensitivity") for n, c in cells.items()}
     for name, cell in cells.items():
         if cell.gas == "o3":
@@ -149,16 +167,19 @@ def _zero_errors(
 
 def _log(
     plan: FlightPlan,
+    air: Air,
     unit: str,
     cells: dict[str, GasCell],
     electrodes: dict[str, Electrodes],
     instant: dict[str, Array],
     temperature: Array,
-    zeros: dict[str, float],
+    zeros: dict[str, Array | float],
 ) -> InstrumentRecord:
     rng = plan.rng(23, ord(unit))
     clock = own_clock(rng)
-    rows = sampling(rng, plan.samples, jitter_s=0.03, gaps_per_hour=4.0, repeats_per_hour=2.0)
+    rows = sampling(
+        rng, plan.samples, rate_hz=plan.row_rate_hz(1.0), jitter_s=0.03, gaps_per_hour=4.0, repeats_per_hour=2.0
+    )
     t = rows.times_s
     columns: dict[str, Array] = {}
     faults: dict[str, NDArray[np.int32]] = {}
@@ -168,12 +189,12 @@ def _log(
         white = mv / float(np.hypot(1.0, AUXILIARY_NOISE * share))
         faults[name] = lost_seconds(rows, plan.samples)
         spikes = np.zeros(len(t))
-        for _ in range(rng.poisson(1.2 * plan.samples / 1500)):  # radio interference
+        for _ in range(rng.poisson(1.2 * plan.samples / 1500 / (plan.row_s or 1))):  # radio interference
             row = int(rng.integers(30, len(t) - 5))
             spikes[row] += rng.choice([-1, 1]) * mv * rng.uniform(8, 30)
             faults[name][int(t[row])] |= SPIKE
-        we = at(t, electrodes[name].we) + white * rng.standard_normal(len(t)) + spikes
-        ae = at(t, electrodes[name].ae) + AUXILIARY_NOISE * white * rng.standard_normal(len(t))
+        we = air.at(t, electrodes[name].we) + white * rng.standard_normal(len(t)) + spikes
+        ae = air.at(t, electrodes[name].ae) + AUXILIARY_NOISE * white * rng.standard_normal(len(t))
         if rng.random() < STUCK_CHANCE:  # multiplexer fault: both electrodes are stuck
             first = int(rng.integers(60, len(t) - 60))
             held = slice(first, first + int(rng.integers(12, 40)))
@@ -184,10 +205,10 @@ def _log(
         faults[name][t[failed].astype(int)] |= MISSING
         columns[f"{cell.gas}_we"], columns[f"{cell.gas}_ae"] = we, ae
     faults[f"o3_{unit}"] |= faults[f"no2_{unit}"]  # compensation subtracts NO2, so O3 inherits its faults
-    columns["temperature"] = at(t, temperature) + rng.normal(0, 0.02, len(t))
+    columns["temperature"] = air.at(t, temperature) + rng.normal(0, 0.02, len(t))
     every = rows.every_s
-    sampled = {n: Electrodes(at(every, electrodes[n].we), at(every, electrodes[n].ae)) for n in cells}
-    noise_free = _read(cells, sampled, {unit: at(every, temperature)})
+    sampled = {n: Electrodes(air.at(every, electrodes[n].we), air.at(every, electrodes[n].ae)) for n in cells}
+    noise_free = _read(cells, sampled, {unit: air.at(every, temperature)})
     sheet = _board_sheet(unit, [c.sheet for c in cells.values()])
     stream = Stream(
         "afe", unit, clock.shows(plan.start, t), columns, {c: "degC" if c == "temperature" else "mV" for c in columns},
@@ -209,11 +230,11 @@ def _board_sheet(unit: str, sensors: list[Sheet]) -> Sheet:
     return {"type": "810-0023-00", "calibrated_on": "2025-04-11", "pt1000_v20": 0.312, "unit": unit, "sensors": sensors}
 
 
-def _true_sheet(cell: GasCell, zero_mv: float) -> Sheet:
+def _true_sheet(cell: GasCell, zero_mv: Array | float) -> Sheet:
     """Sheet that would recover the lagged ambient gas, except for cross-sensitivities and drift."""
     true = dict(cell.sheet)
-    true["we_electronic_zero_mv"] += zero_mv
-    true["we_total_zero_mv"] += zero_mv
+    for key in ("we_electronic_zero_mv", "we_total_zero_mv"):
+        true[key] += float(np.mean(zero_mv))
     true["we_sensitivity_mv_ppb"] *= cell.sensitivity
     true["we_sensitivity_na_ppb"] *= cell.sensitivity
     if cell.gas == "o3":

@@ -14,7 +14,7 @@ from pc2dae.simulate.path import Path
 from pc2dae.simulate.plan import UTC_OFFSET_MIN, FlightPlan
 from pc2dae.simulate.plumes import Smoke
 from pc2dae.simulate.position import latitude_longitude
-from pc2dae.simulate.processes import at, lagged, second_means, swell, wander
+from pc2dae.simulate.processes import at, lagged, second_means, wander
 from pc2dae.simulate.record import InstrumentRecord
 
 SCD30_T90_S = 20.0 * np.log(10.0)  # time constant 20 s (data sheet)
@@ -26,21 +26,21 @@ def fly_scd30(plan: FlightPlan, air: Air, smoke: Smoke) -> InstrumentRecord:
     """Simulate the SCD30: measured every 2 s but logged every second, so that every second row is a repeat."""
     rng = plan.rng(30)
     clock = own_clock(rng)
-    rows = sampling(rng, plan.samples, jitter_s=0.01, gaps_per_hour=3.0)
+    rows = sampling(rng, plan.samples, rate_hz=plan.row_rate_hz(1.0), jitter_s=0.01, gaps_per_hour=3.0)
     t = rows.times_s
     phase = t[0] - 0.15  # the sensor is free-running; the logger polls slightly later
     taken = np.floor((rows.every_s - phase) / 2.0) * 2.0 + phase  # measurement time of the value in each row
     measured = taken[rows.kept]
     zero, span = rng.normal(0, 8.0), rng.normal(1, 0.012)
-    inside = lagged(smoke.species["co2"], t90_s=SCD30_T90_S)
-    clean = zero + 420.0 + span * (at(taken, inside) - 420.0)
-    warm = lagged(air.chamber_temperature, t90_s=8.0) + float(rng.uniform(1.5, 3.0))
-    damp = lagged(air.chamber_humidity, t90_s=2.0) * 0.9 + 0.08 * swell(rng, len(air.humidity), tau_s=90)
+    inside = air.lagged(smoke.species["co2"], t90_s=SCD30_T90_S)
+    clean = zero + 420.0 + span * (air.at(taken, inside) - 420.0)
+    warm = air.lagged(air.chamber_temperature, t90_s=8.0) + float(rng.uniform(1.5, 3.0))
+    damp = air.lagged(air.chamber_humidity, t90_s=2.0) * 0.9 + 0.08 * air.swell(rng, tau_s=90)
     pick = np.unique(measured, return_inverse=True)[1]  # one noise value per measurement, not per row
     columns = {
         "co2": np.round(clean[rows.kept] + rng.normal(0, 3.0, pick.max() + 1)[pick], 4),
-        "temperature": np.round(at(measured, warm) + rng.normal(0, 0.02, pick.max() + 1)[pick], 4),
-        "humidity": np.round(at(measured, damp) + rng.normal(0, 0.05, pick.max() + 1)[pick], 4),
+        "temperature": np.round(air.at(measured, warm) + rng.normal(0, 0.02, pick.max() + 1)[pick], 4),
+        "humidity": np.round(air.at(measured, damp) + rng.normal(0, 0.05, pick.max() + 1)[pick], 4),
     }
     starting = t < 4.0  # no measurement ready yet
     columns = {name: np.where(starting, np.nan, values) for name, values in columns.items()}
@@ -53,7 +53,7 @@ def fly_scd30(plan: FlightPlan, air: Air, smoke: Smoke) -> InstrumentRecord:
         stream,
         clock,
         response={"co2_scd30": response_on_seconds(rows, clean, plan.samples)},
-        instant={"co2_scd30": second_means(zero + 420.0 + span * (smoke.species["co2"] - 420.0))},
+        instant={"co2_scd30": air.second_means(zero + 420.0 + span * (smoke.species["co2"] - 420.0))},
         faults={"co2_scd30": bits},
         t90_s={"co2_scd30": SCD30_T90_S},
     )
@@ -63,27 +63,27 @@ def fly_li830(plan: FlightPlan, air: Air, smoke: Smoke) -> InstrumentRecord:
     """Simulate the pumped LI-830 at 2 Hz."""
     rng = plan.rng(31)
     clock = own_clock(rng)
-    rows = sampling(rng, plan.samples, rate_hz=2.0, jitter_s=0.01, gaps_per_hour=2.0)
+    rows = sampling(rng, plan.samples, rate_hz=plan.row_rate_hz(2.0), jitter_s=0.01, gaps_per_hour=2.0)
     t = rows.times_s
     t90 = float(rng.uniform(1.6, 2.6))
     zero, span = rng.normal(0, 1.0), rng.normal(1, 0.004)
-    drift = 0.3 * swell(rng, len(air.pressure), tau_s=500)
+    drift = 0.3 * air.swell(rng, tau_s=500)
     reading, instant = (
         zero + 420.0 + span * (gas - 420.0) + drift
-        for gas in (lagged(smoke.species["co2"], t90_s=t90), smoke.species["co2"])
+        for gas in (air.lagged(smoke.species["co2"], t90_s=t90), smoke.species["co2"])
     )
     columns = {
-        "co2": at(t, reading) + rng.normal(0, 0.95, len(t)),
+        "co2": air.at(t, reading) + rng.normal(0, 0.95, len(t)),
         "cell_temperature": 51.5 + rng.normal(0, 0.015, len(t)),
-        "cell_pressure": at(t, lagged(air.pressure, t90_s=0.8)) - 1.4 + rng.normal(0, 0.05, len(t)),
+        "cell_pressure": air.at(t, air.lagged(air.pressure, t90_s=0.8)) - 1.4 + rng.normal(0, 0.05, len(t)),
         "flow": 0.75 + rng.normal(0, 0.004, len(t)),
     }
     stream = _stream(plan, "li830", "", clock.shows(plan.start, t), columns, serial="830-1022")
     return InstrumentRecord(
         stream,
         clock,
-        response={"co2_li830": response_on_seconds(rows, at(rows.every_s, reading), plan.samples)},
-        instant={"co2_li830": second_means(instant)},
+        response={"co2_li830": response_on_seconds(rows, air.at(rows.every_s, reading), plan.samples)},
+        instant={"co2_li830": air.second_means(instant)},
         faults={"co2_li830": lost_seconds(rows, plan.samples)},
         t90_s={"co2_li830": t90},
     )
@@ -117,16 +117,19 @@ def fly_bme280(plan: FlightPlan, air: Air) -> InstrumentRecord:
     """Simulate the BME280 in the flow chamber."""
     rng = plan.rng(33)
     clock = own_clock(rng)
-    rows = sampling(rng, plan.samples, jitter_s=0.01, gaps_per_hour=2.0)
+    rows = sampling(rng, plan.samples, rate_hz=plan.row_rate_hz(1.0), jitter_s=0.01, gaps_per_hour=2.0)
     t = rows.times_s
     columns = {
         "temperature": np.round(
-            at(t, lagged(air.chamber_temperature, t90_s=2.0)) + rng.normal(0, 0.15) + rng.normal(0, 0.01, len(t)), 2
+            air.at(t, air.lagged(air.chamber_temperature, t90_s=2.0))
+            + rng.normal(0, 0.15)
+            + rng.normal(0, 0.01, len(t)),
+            2,
         ),
         "humidity": np.round(
-            at(t, lagged(air.chamber_humidity, t90_s=2.0)) + rng.normal(0, 0.6) + rng.normal(0, 0.03, len(t)), 2
+            air.at(t, air.lagged(air.chamber_humidity, t90_s=2.0)) + rng.normal(0, 0.6) + rng.normal(0, 0.03, len(t)), 2
         ),
-        "pressure": np.round(at(t, air.pressure) + rng.normal(0, 0.4) + rng.normal(0, 0.015, len(t)), 3),
+        "pressure": np.round(air.at(t, air.pressure) + rng.normal(0, 0.4) + rng.normal(0, 0.015, len(t)), 3),
     }
     return InstrumentRecord(_stream(plan, "bme280", "", clock.shows(plan.start, t), columns, serial="BME280-76"), clock)
 

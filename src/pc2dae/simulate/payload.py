@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from pc2dae.arrays import Array
+
 Sheet = dict[str, Any]
 
 # WEe, WE0, AEe, AE0 [mV], gain [mV/nA], sensitivity [mV/ppb] typical of real sheets (FIELD 3.5).
@@ -36,6 +38,7 @@ T90 = {
 NOISE_PPB = {"no": 24.0, "no2": 7.0, "o3": 5.5, "so2": 8.0, "co": 10.0}
 # Typical zero shift between calibration and flight.
 ZERO_PPB = {"no": 14.0, "no2": 8.0, "o3": 28.0, "so2": 5.0, "co": 110.0}
+FIXED_ZERO, DAILY_ZERO = 0.6, 0.3  # in units of ZERO_PPB: the same in all flights, and different in each
 # Relative cross-sensitivities from data sheets; those of real cells are up to 3 times larger.
 CROSS = {
     "no": {"no2": 0.02},
@@ -94,6 +97,20 @@ def make_cells(seed: int, *, perfect_sheets: bool = False) -> dict[str, GasCell]
             )
             cells[cell.channel] = cell
     return cells
+
+
+@dataclass(frozen=True)
+class Ageing:
+    """Slow change of one cell at each time step."""
+
+    gain: Array  # sensitivity relative to that of the campaign's flights
+    zero_ppb: Array  # shift of the zero since factory calibration
+
+
+def fixed_zeros(seed: int, cells: dict[str, GasCell]) -> dict[str, float]:
+    """Zero shift of each cell that lasts for the whole campaign, in units of `ZERO_PPB`."""
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0, 8)))
+    return dict(zip(cells, rng.normal(0, FIXED_ZERO, len(cells)), strict=True))
 
 
 def _sheet(rng: np.random.Generator, gas: str) -> Sheet:

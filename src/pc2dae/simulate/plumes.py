@@ -19,6 +19,7 @@ DETECTABLE_PM = 7.5  # ug m-3, seen by a PMS5003 with a t90 of 5 s
 PMS_T90_S = 5.2
 PLUME_SHARE = 0.55  # share of detectable smoke from fresh plumes; the rest is aged smouldering haze
 HAZE_FLAMING, HAZE_AGE_S = 0.15, 600.0
+CARRIED_S = 10.0  # between the smoke and the clean air of a zero check
 EDGE = 0.28  # half-width of a filament edge in units of the turbulent field; gives edges of 1–10 m
 
 
@@ -46,8 +47,12 @@ def smoke(plan: FlightPlan, path: Path, air: Air) -> Smoke:
     rise = rng.uniform(0.8, 1.6)
     phases = [_phase(rng, count) for _ in places]
     strengths = [np.exp(0.45 * swell(rng, count, tau_s=35)) * q for _, _, q in places]
+    flying = slice(plan.zero_check_s * RATE_HZ, count - plan.zero_check_s * RATE_HZ)
+    takeoff_s, landing_s = plan.zero_check_s, plan.samples - plan.zero_check_s
+    edges = [takeoff_s - CARRIED_S, takeoff_s, landing_s, landing_s + CARRIED_S]
+    present = np.interp(np.arange(count) / RATE_HZ, edges, [0.0, 1.0, 1.0, 0.0])  # zero checks are made upwind
     texture, inside = _turbulence(rng, path, air)
-    haze_pattern = np.exp(1.1 * swell(rng, count, tau_s=60) + 0.3 * texture)
+    haze_pattern = np.exp(1.1 * swell(rng, count, tau_s=60) + 0.3 * texture) * present
 
     def plumes(spread: float) -> tuple[Array, Array, Array]:
         total, weighted, aged = np.zeros(count), np.zeros(count), np.zeros(count)
@@ -60,12 +65,12 @@ def smoke(plan: FlightPlan, path: Path, air: Air) -> Smoke:
         some = np.maximum(total, 1e-30)
         # Mostly smoke near the plume axis, isolated filaments with sharp edges at the fringe.
         filled = expit((texture + 0.9 + 0.40 * np.log(total / total.max() + 1e-9)) / EDGE)
-        carbon, flaming = total * filled * np.exp(0.55 * inside), weighted / some
+        carbon, flaming = total * filled * np.exp(0.55 * inside) * present, weighted / some
         return carbon * (peak_bc / max(float(np.max(emitted("bc", flaming) * carbon)), 1e-30)), flaming, aged / some
 
     def detectable(*parts: Array) -> float:
         pm25 = lagged(air.background["pm25"] + sum(parts), t90_s=PMS_T90_S)
-        return float(np.mean(pm25 > DETECTABLE_PM))
+        return float(np.mean(pm25[flying] > DETECTABLE_PM))
 
     spread = _solve(lambda s: detectable(_pm25(*plumes(s)[:2])), PLUME_SHARE * plan.smoke_share, 0.15, 6.0)
     carbon, flaming, age = plumes(spread)

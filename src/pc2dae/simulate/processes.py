@@ -37,11 +37,11 @@ def lagged(values: Array, *, t90_s: float, dt_s: float = DT_S) -> Array:
     return np.asarray(lfilter([1.0 - a], [1.0, -a], values, zi=[a * values[0]])[0], dtype=np.float64)
 
 
-def second_means(fine: Array) -> Array:
-    """One-second means of a series at `RATE_HZ`."""
-    return np.asarray(fine.reshape(-1, RATE_HZ).mean(axis=1), dtype=np.float64)
+def second_means(fine: Array, *, dt_s: float = DT_S) -> Array:
+    """One-second means of a series with steps of `dt_s`."""
+    return np.asarray(fine.reshape(-1, round(1 / dt_s)).mean(axis=1), dtype=np.float64)
 
 
-def at(times_s: Array, fine: Array) -> Array:
+def at(times_s: Array, fine: Array, *, dt_s: float = DT_S) -> Array:
     """Interpolate a fine series at true times [s]."""
-    return np.interp(times_s, np.arange(len(fine)) * DT_S, fine)
+    return np.interp(times_s, np.arange(len(fine)) * dt_s, fine)

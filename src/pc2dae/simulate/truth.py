@@ -21,7 +21,6 @@ from pc2dae.simulate.path import Path
 from pc2dae.simulate.plan import FlightPlan
 from pc2dae.simulate.plumes import Smoke
 from pc2dae.simulate.position import latitude_longitude
-from pc2dae.simulate.processes import second_means
 from pc2dae.simulate.record import InstrumentRecord
 from pc2dae.suite import load_suite
 
@@ -31,7 +30,7 @@ ENCOUNTER_S = 3
 
 
 def make_truth(plan: FlightPlan, path: Path, air: Air, smoke: Smoke, records: Sequence[InstrumentRecord]) -> xr.Dataset:
-    """Assemble the truth of a simulated flight on its true time grid (UTC)."""
+    """Assemble the truth of a simulated flight on its true time grid (UTC), for the channels in `records`."""
     suite = load_suite("black-kite")
     time = plan.start.astype("datetime64[ns]") + np.arange(plan.samples) * np.timedelta64(1, "s").astype(
         "timedelta64[ns]"
@@ -42,20 +41,20 @@ def make_truth(plan: FlightPlan, path: Path, air: Air, smoke: Smoke, records: Se
     response = {name: values for record in records for name, values in record.response.items()}
     faults = {name: bits for record in records for name, bits in record.faults.items()}
     instant = {name: values for record in records for name, values in record.instant.items()}
-    for spot in (1, 2):
+    for spot in (1, 2) if "bc_uv_1" in response else ():
         for series in (response, instant):
             series[f"brc_{spot}"] = series[f"bc_uv_{spot}"] - series[f"bc_ir_{spot}"]
         faults[f"brc_{spot}"] = faults[f"bc_uv_{spot}"] | faults[f"bc_ir_{spot}"]
-    for channel in suite.channels:
+    for channel in (c for c in suite.channels if c.name in response):
         name, units = channel.name, {"units": channel.units}
         truth[f"{name}_ambient"] = (
             "time",
-            second_means(_ambient(name, smoke.species)),
+            air.second_means(_ambient(name, smoke.species)),
             units | {"long_name": f"{name}: mean ambient concentration"},
         )
         truth[f"{name}_background"] = (
             "time",
-            second_means(_ambient(name, smoke.background)),
+            air.second_means(_ambient(name, smoke.background)),
             units | {"long_name": f"{name}: ambient concentration without fresh plumes"},
         )
         truth[f"{name}_response"] = (
@@ -82,8 +81,13 @@ def make_truth(plan: FlightPlan, path: Path, air: Air, smoke: Smoke, records: Se
         ("excess_carbon", smoke.carbon, "ppm"),
         ("flaming_share", smoke.flaming, "1"),
     ):
-        truth[name] = ("time", second_means(values), {"units": unit})
-    truth.attrs = _attributes(plan, air, smoke, records, _encounters(truth))
+        truth[name] = ("time", air.second_means(values), {"units": unit})
+    encounters = _encounters(truth) if smoke.carbon.any() else []
+    truth.attrs = _attributes(plan, air, smoke, records, encounters)
+    if plan.zero_check_s:
+        truth.attrs["zero_checks"] = json.dumps(
+            [[0, plan.zero_check_s], [plan.samples - plan.zero_check_s, plan.samples]]
+        )
     return truth
 
 
