@@ -17,7 +17,7 @@ def test_a_view_is_json_and_holds_what_is_drawn(clean: xr.Dataset) -> None:
     assert (data["end"] - data["start"], data["step_ms"], len(data["intervals"])) == (599_000, 1000, 2)
     assert data["first"] == "co"
     assert list(data["spectra"]) == ["co", "no2", "co2"]
-    assert [t["title"] for t in data["tables"]["quality"]] == ["Families", "Flight", "Channels"]
+    assert [t["title"] for t in data["tables"]["quality"]] == ["Families", "Flight", "Uncertainty budget", "Channels"]
     assert [row["plume"] for row in data["tables"]["plumes"][0]["rows"]] == [0, 1]
     assert data["metrics"]["peak_bias"][1] == 0
     assert data["metrics"]["smoothness"][1] is None  # more may be damage

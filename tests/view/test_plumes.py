@@ -8,7 +8,7 @@ from pc2dae.view.plumes import Plumes, ratio_table
 
 
 def plumes(*methods: tuple[str, str]) -> Plumes:
-    rows = [("flight", pd.Timestamp(0), ratio, method, 0.05, 0.01, "1") for ratio, method in methods]
+    rows = [("flight", pd.Timestamp(0), ratio, method, 0.05, 0.01, 0.008, 0.006, "1") for ratio, method in methods]
     none = pd.DataFrame(columns=ENCOUNTER_COLUMNS)
     return Plumes(Survey(none, pd.DataFrame(rows, columns=RATIO_COLUMNS), none), {}, [])
 

@@ -86,6 +86,7 @@ def test_a_flight_from_drop_to_download(
     assert "<img src=x onerror=alert(1)>" in files  # as text, not as an image
     assert page.locator("#intake-tables img").count() == 0
     assert "excluded" in page.inner_text("#quality-tables")
+    assert "calibration not included" in page.inner_text("#quality-tables")
     _switch_method(page, until)
     _zoom(page, shots)
     for suffix, text in (("nc", "netCDF"), ("csv", "CSV")):

@@ -14,6 +14,10 @@ from typing import Any
 import pytest
 from ground import Ground, grounded, plain_csv, wait_for
 
+from colocations import doubling
+from pc2dae.edge.broker import Broker
+from pc2dae.edge.publisher import Publisher
+
 
 @contextmanager
 def listening(ground: Ground) -> Iterator[dict[str, list[Any]]]:
@@ -43,6 +47,15 @@ def listening(ground: Ground) -> Iterator[dict[str, list[Any]]]:
         done.set()
         thread.join(30)
         assert not thread.is_alive()
+
+
+def test_a_calibration_that_does_not_fit_the_live_payload_is_refused(tmp_path: Path) -> None:
+    doubling("co_a", "mV").write(tmp_path / "co.json")
+    with grounded(tmp_path / "data", calibration=(tmp_path / "co.json",)) as ground:
+        answer = ground.client.post("/api/live", json={})
+        assert answer.status_code == 422
+        assert answer.json()["error"] == "co_a: the calibration is of readings in mV, the flight has ppb"
+        assert ground.get("/api/live")["state"] == "off"
 
 
 def test_a_replay_needs_no_broker(ground: Ground, dropped: dict[str, Any]) -> None:
@@ -94,11 +107,30 @@ def test_over_a_broker_that_is_killed_and_a_server_that_is_restarted(
     assert not (tmp_path / "live.json").exists()
 
 
+def test_the_station_calibrates_the_live_payload(tmp_path: Path, mosquitto: Callable[..., Any], free_port: int) -> None:
+    doubling("co_a", "ppb").write(tmp_path / "co.json")
+    broker = Broker("127.0.0.1", free_port)
+
+    def reading(n: int) -> bytes:
+        about = {"flight": "f", "seq": n, "time": f"2025-10-01T12:00:0{n}Z", "end": n == 9}
+        return json.dumps(about | {"values": {"co_a": 800.0 + n % 2}}).encode()
+
+    settings = {"broker": f"127.0.0.1:{free_port}", "calibration": (tmp_path / "co.json",)}
+    with mosquitto(tmp_path, free_port), grounded(tmp_path, **settings) as ground:
+        ground.client.post("/api/live", json={"model": "adaptive-causal"})
+        wait_for(lambda: ground.get("/api/live")["gateway"] == "own")
+        with listening(ground) as heard:
+            assert Publisher(broker, topic="smoke/raw", flight="f", count=10, message=reading).run(rate_hz=50) == 10
+            wait_for(lambda: len(heard["estimate"]) == 10, 60)
+        state = ground.get("/api/live")
+    assert state["calibrated"] == ["co_a"]
+    assert heard["estimate"][-1]["estimate"]["co_a"] == pytest.approx(400, abs=2)
+    assert heard["estimate"][-1]["raw"] == {}
+
+
 def test_estimates_of_a_gateway_elsewhere_are_counted(
     tmp_path: Path, mosquitto: Callable[..., Any], free_port: int
 ) -> None:
-    from pc2dae.edge.broker import Broker
-
     with mosquitto(tmp_path, free_port), grounded(tmp_path, broker=f"127.0.0.1:{free_port}") as ground:
         ground.client.post("/api/live", json={"listen_only": True})
         wait_for(lambda: ground.get("/api/live")["state"] == "connected")

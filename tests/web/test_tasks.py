@@ -3,10 +3,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
+import xarray as xr
 
+from colocations import doubling
+from pc2dae.errors import CalibrationError
+from pc2dae.flight import write_flight
 from pc2dae.flight.schema import new_flight
 from pc2dae.suite import parse_suite
-from pc2dae.web.tasks import _measured, _renamed
+from pc2dae.web.tasks import _calibrations, _measured, _read, _renamed
+from suites import make_suite
 
 
 def test_messages_hold_given_names_and_no_paths() -> None:
@@ -27,3 +33,28 @@ def test_nothing_of_an_estimate_remains_in_the_raw_flight() -> None:
     back = _measured(clean)
     assert set(back.variables) == set(raw.variables)
     np.testing.assert_array_equal(back["co"].values, raw["co"].values)
+
+
+def test_a_calibration_among_the_uploads_is_applied_and_named(tmp_path: Path) -> None:
+    (tmp_path / "uploads").mkdir()
+    write_flight(read_pair(), tmp_path / "uploads" / "file-0000.nc")
+    made = doubling("co", "ppb")
+    made.write(tmp_path / "uploads" / "file-0001.json")
+    (tmp_path / "uploads" / "file-0002.json").write_text("{}")
+    curves = _calibrations(tmp_path)
+    (tmp_path / "uploads" / "file-0002.json").unlink()
+    flight, found = _read(tmp_path, None, None, curves)
+    assert [path.name for path in curves] == ["file-0001.json"]
+    assert found["notes"] == ["a flight at level compensated", f"calibrated co with {made.label}"]
+    np.testing.assert_allclose(flight["co"], flight["co_uncalibrated"] / 2)
+    assert _calibrations(tmp_path) == curves  # when the files are read again
+
+    (tmp_path / "calibrations" / "file-0001.json").write_text('{"kind": "pc2dae-calibration", "channels"')
+    with pytest.raises(CalibrationError, match=r"file-0001\.json is not JSON"):
+        _read(tmp_path, None, None, curves)
+
+
+def read_pair() -> xr.Dataset:
+    time = np.datetime64("2025-10-01T12:00:00", "ns") + np.arange(200) * np.timedelta64(1, "s")
+    values = {"co": 200 + np.random.default_rng(0).normal(0, 5, 200)}
+    return new_flight(time, values, make_suite({"gas": {"co": "ppb"}}))

@@ -26,6 +26,7 @@ from pc2dae.view.scores import budget_tables, score_tables
 from pc2dae.view.series import MOST_POINTS, Column, series_json, track_json
 from pc2dae.view.spectra import spectra_of
 from pc2dae.view.track import metres
+from pc2dae.view.uncertainty import uncertainty_tables
 
 COVERAGE_90 = 1.645  # standard uncertainties on either side of the estimate
 _MORE_MAY_BE_DAMAGE = ("smoothness", "hf_reduction")
@@ -121,9 +122,11 @@ class FlightView:
             "scores": score_tables(self.scores) if self.scores is not None else [],
             "budget": budget_tables(self.scores) if self.scores is not None else [],
             "quality": [
+                *quality.warning_tables(self.inspection),
                 quality.verdict_table(self.inspection),
                 *quality.figures_tables(self.inspection),
                 *quality.lag_tables(self.flight, self.channels),
+                *uncertainty_tables(self.flight, self.suite, self.plumes.intervals),
                 quality.channel_table(self.channels, self.inspection),
             ],
         }

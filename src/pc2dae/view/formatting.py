@@ -75,13 +75,13 @@ def number(value: float, digits: int = 3) -> str:
     return text if float(f"{value:.{min(places, 8)}f}") != 0 else "0"
 
 
-def plus_minus(value: float, sigma: float) -> str:
-    """Value ± uncertainty, the uncertainty with two digits and the value rounded to the same place."""
+def plus_minus(value: float, sigma: float, *, digits: int = 2) -> str:
+    """Value ± uncertainty, the uncertainty with `digits` and the value rounded to the same place."""
     if not np.isfinite(value):
         return "–"
     if not np.isfinite(sigma) or sigma <= 0:
         return number(value)
-    places = max(1 - int(np.floor(np.log10(sigma))), 0)
+    places = max(digits - 1 - int(np.floor(np.log10(sigma))), 0)
     rounded = [f"{v:,.{min(places, 8)}f}".replace(",", "\u202f").replace("-", "−") for v in (value, sigma)]
     return " ± ".join(rounded)
 

@@ -13,16 +13,15 @@ from numpy.typing import NDArray
 
 from pc2dae.errors import FlightError
 from pc2dae.plumes import Survey, survey
+from pc2dae.plumes.signals import Signal, channel_signals, species_signals
 from pc2dae.plumes.survey import (
     ENCOUNTER_COLUMNS,
     LEAST_CORRELATION,
     RATIO_COLUMNS,
-    Signal,
-    channel_signals,
     encounter_intervals,
-    species_signals,
     without_slope,
 )
+from pc2dae.plumes.systematic import assumed_text
 from pc2dae.suite import Suite
 from pc2dae.view.formatting import Row, Table, clock, plus_minus, units
 
@@ -85,7 +84,8 @@ def plume_table(flight: xr.Dataset, plumes: Plumes, suite: Suite) -> Table | Non
         mine = per[(per["scope"] == f"encounter {i + 1}") & (per["method"] == "integral")]
         cells += [_cell(mine[mine["ratio"] == k]) for k in kinds]
         rows.append(Row(cells, plume=i))
-    note = "Excess over a drifting background, integrated from the unbounded estimate; ± is one standard uncertainty."
+    note = "Excess over a drifting background, integrated from the unbounded estimate; ± is one standard uncertainty: "
+    note += "noise, calibration and the choice of background."
     return Table(head, rows, (0, 1), note=f"{note} –: the denominator's excess is below three times its uncertainty.")
 
 
@@ -99,13 +99,14 @@ def ratio_table(plumes: Plumes) -> Table | None:
     for kind, label in _RATIOS.items():
         mine = whole[whole["ratio"] == kind]
         if len(mine):
-            cells = [_cell(mine[mine["method"] == m]) for m in methods]
+            cells = [_cell(mine[mine["method"] == m]) for m in methods] + _parts(mine[mine["method"] == "integral"])
             rows.append(Row([label, units(str(mine["units"].iloc[0]).replace("1", "–")), *cells, _said(kind, mine)]))
-    head = ["ratio", "unit", *(_METHODS[m] for m in methods), ""]
+    head = ["ratio", "unit", *(_METHODS[m] for m in methods), "± random", "± systematic", ""]
     unlike = ", ".join(_RATIOS[kind] for kind in without_slope(whole))
-    note = f"{unlike}: correlation below {LEAST_CORRELATION:g}, so no regression is given."
-    return Table(head, rows, (0, 1, len(head) - 1), title="Emission ratios of the whole flight",
-                 note=note if unlike else "")  # fmt: skip
+    notes = [f"{unlike}: correlation below {LEAST_CORRELATION:g}, so no regression is given."] if unlike else []
+    if assumed := assumed_text(plumes.survey.assumed_gains):
+        notes.append(f"{assumed[0].upper()}{assumed[1:]}.")
+    return Table(head, rows, (0, 1, len(head) - 1), title="Emission ratios of the whole flight", note=" ".join(notes))
 
 
 def _with_units(kind: str, ratios: pd.DataFrame) -> str:
@@ -118,6 +119,12 @@ def _cell(rows: pd.DataFrame) -> str:
     if rows.empty:
         return "–"
     return plus_minus(float(rows["value"].to_numpy()[0]), float(rows["sigma"].to_numpy()[0]))
+
+
+def _parts(rows: pd.DataFrame) -> list[str]:
+    """Random and systematic uncertainty of the first row, or –."""
+    names = ("random_sigma", "systematic_sigma")
+    return [f"{float(rows[name].to_numpy()[0]):.2g}" if len(rows) else "–" for name in names]
 
 
 def _said(kind: str, rows: pd.DataFrame) -> str:
@@ -153,7 +160,7 @@ def plume_facts(clean: xr.Dataset, suite: Suite, plumes: Plumes) -> dict[str, An
     whole = ratios[ratios["scope"] == "flight"]
     if len(whole):
         units_of |= dict(zip(whole["ratio"], whole["units"], strict=True))
-        whole = whole[["ratio", "method", "value", "sigma", "units"]]
+        whole = whole[["ratio", "method", "value", "sigma", "random_sigma", "systematic_sigma", "units"]]
     mce = whole[whole["ratio"] == "mce"] if len(whole) else whole
     return {
         "intervals": [[time[a], time[b - 1]] for a, b in plumes.intervals],
@@ -161,5 +168,6 @@ def plume_facts(clean: xr.Dataset, suite: Suite, plumes: Plumes) -> dict[str, An
         "table": table,
         "units": units_of,
         "ratios": whole.to_dict("records"),
+        "assumed_gains": plumes.survey.assumed_gains,
         "mce_says": combustion(float(mce["value"].iloc[0])) if len(mce) else None,
     }

@@ -40,6 +40,12 @@ def verdict_table(inspection: dict[str, Any]) -> Table:
     return Table(head, rows, (0, 1, 2), (2,), title="Families")
 
 
+def warning_tables(inspection: dict[str, Any]) -> list[Table]:
+    """Disagreements of duplicate sensors and implausible clean air, if any, as a table."""
+    rows = [Row([line]) for line in inspection["warnings"]]
+    return [Table(["warning"], rows, (0,), (0,), title="Warnings")] if rows else []
+
+
 def channel_table(facts: list[ChannelFacts], inspection: dict[str, Any]) -> Table:
     """Per channel: noise, response time, share below the bound, share observed, every flag."""
     used = [name.replace("_", " ") for name in FLAGS if any(name.replace("_", " ") in f.flags for f in facts)]

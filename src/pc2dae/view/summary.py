@@ -9,6 +9,7 @@ import numpy as np
 import xarray as xr
 
 from pc2dae.arrays import Array
+from pc2dae.calibration.budget import budget_of
 from pc2dae.flight.schema import has_estimate, observed
 from pc2dae.noise import noise_level
 from pc2dae.qc import has_low_zero
@@ -39,6 +40,7 @@ class ChannelFacts:
     denoised: bool
     noise: float  # one sigma, of the raw record
     uncertainty: float  # one sigma, of the estimate; median
+    random: float  # its part that averages out
     below: float  # share of raw values below the bound
     below_after: float
     observed: float  # share
@@ -66,23 +68,28 @@ def channel_facts(flight: xr.Dataset, channel: Channel, t90_s: float | None = No
     raw = flight[f"{name}_raw" if denoised else name].values.astype(np.float64)
     seen = observed(flight, name) & np.isfinite(raw)
     noise = float(noise_level(raw[None], seen[None]).sigma[0])
-    spread = flight[f"{name}_uncertainty"].values if f"{name}_uncertainty" in flight else np.array([np.nan])
-    uncertainty = float(np.nanmedian(spread)) if np.isfinite(spread).any() else np.nan
+    uncertainty = _median(flight, f"{name}_uncertainty")
+    random = _median(flight, f"{name}_random_uncertainty") if f"{name}_random_uncertainty" in flight else uncertainty
     below, after = (_share_below(x[seen], channel.lower_bound) for x in (raw, flight[name].values))
     unit = units(channel.units)
     known = flight[name].attrs
     target = str(known.get("target", "")) if has_estimate(flight, name) else ""
     summary = "nothing measured" if not seen.any() else f"noise σ {number(noise, 2)}"
-    if target == "ambient":  # of another quantity than the noise
+    is_calibrated = budget_of(flight, name) is not None
+    if target == "ambient" or (is_calibrated and np.isfinite(uncertainty)):  # of more than the noise
         summary += f", uncertainty {number(uncertainty, 2)} {unit}"
     elif np.isfinite(uncertainty):
         summary += f" → {number(uncertainty, 2)} {unit}"
     elif seen.any():
         summary += f" {unit}"
+    if is_calibrated:
+        summary += " · calibrated"
     if denoised and below > 0:
         summary += f" · below bound {percent(below, 0)} → {percent(after, 0)}"
     if denoised and has_low_zero(flight[f"qc_{name}"].values):
         summary += " · zero offset below the bound"
+    if "disagreement" in known:
+        summary += " · disagrees with its duplicate"
     if target == "ambient":
         summary += f" · t90 {number(known['t90_s'], 2)} s corrected"
     elif t90_s is not None and np.isfinite(t90_s):
@@ -95,12 +102,19 @@ def channel_facts(flight: xr.Dataset, channel: Channel, t90_s: float | None = No
         has_estimate(flight, name),
         noise,
         uncertainty,
+        random,
         below,
         after if denoised else np.nan,
         float(np.mean(seen)),
         flag_counts(flight[f"qc_{name}"].values),
         target,
     )
+
+
+def _median(flight: xr.Dataset, name: str) -> float:
+    """Median of a variable; NaN if it is absent or empty."""
+    values = flight[name].values if name in flight else np.array([np.nan])
+    return float(np.nanmedian(values)) if np.isfinite(values).any() else np.nan
 
 
 def _share_below(values: Array, bound: float) -> float:
@@ -149,7 +163,7 @@ def tiles(flight: xr.Dataset, suite: Suite, facts: list[ChannelFacts], plumes: i
     done = [f for f in facts if f.denoised]
     if done:
         shown.append(Tile(f"{len(done)} of {len(facts)}", f"channels by {flight.attrs.get('pc2dae_model', 'a model')}"))
-        gain = [f.noise / f.uncertainty for f in done if f.uncertainty > 0 and f.noise > 0]
+        gain = [f.noise / f.random for f in done if f.random > 0 and f.noise > 0]
         if gain:
             shown.append(Tile(f"{np.median(gain):.1f} ×", "less noise, median channel"))
         below, after = (float(np.nanmean([getattr(f, key) for f in done])) for key in ("below", "below_after"))

@@ -8,6 +8,7 @@ import xarray as xr
 from pc2dae.arrays import Floats, Mask
 from pc2dae.denoiser import Estimate, Job
 from pc2dae.metrics.flight import denoised_suite
+from pc2dae.plumes.duplicates import own_uncertainty
 from pc2dae.suite import Suite
 
 
@@ -26,8 +27,11 @@ class CachedEstimate:
         """The stored estimate for the channels of `suite`."""
 
         def column(name: str, kind: str) -> Floats:
-            found = self.clean.get(f"{name}{kind}")
-            return np.full(self.clean.sizes["time"], np.nan) if found is None else np.asarray(found.values, np.float64)
+            if kind == "_uncertainty":
+                found = own_uncertainty(self.clean, name)
+            else:
+                found = self.clean[f"{name}{kind}"].values.astype(np.float64) if f"{name}{kind}" in self.clean else None
+            return np.full(self.clean.sizes["time"], np.nan) if found is None else found
 
         def job(values: Floats, environment: Floats, valid: Mask) -> Estimate:
             value, unbounded, sigma = (

@@ -22,7 +22,9 @@ def main() -> None:
     stop = threading.Event()
     threading.Thread(target=_wait_for_end, args=(stop,), daemon=True).start()
     try:
-        engine, card = live_engine(spec["model"], suite=spec["suite"], exclude=spec["exclude"])
+        engine, card = live_engine(
+            spec["model"], suite=spec["suite"], exclude=spec["exclude"], calibration=spec["calibration"]
+        )
         state = Path(spec["state"]) / f"{hashlib.sha256(engine.key.encode()).hexdigest()[:16]}.db"
         with open_gateway(engine, state, quarantine=quarantine_path(state)) as gateway:
             topics = {"topic_in": spec["topic_in"], "topic_out": spec["topic_out"]}

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, Literal
 
 import paho.mqtt.client as mqtt
 from pydantic import ValidationError
 
 from pc2dae.atomic import write_text
+from pc2dae.calibration.curve import read_calibration
+from pc2dae.calibration.series import CalibrationSeries
 from pc2dae.edge.broker import Broker
 from pc2dae.edge.messages import LARGEST, Taken
 from pc2dae.errors import Pc2daeError
@@ -35,6 +38,7 @@ class Live:
         self.confirmed = settings.data / "live" / "taken.json"  # what was received from our own gateway
         self.wanted = Connect(broker=settings.broker, topic_in=settings.topic_in, topic_out=settings.topic_out)
         self.payload: tuple[str, tuple[str, ...]] = ("black-kite", ())  # suite's name or file, families excluded
+        self.calibration: tuple[Path, ...] = ()  # of its readings; a replayed flight has its own
         self.suite: Suite = load_suite("black-kite")
         self.state: Literal["off", "connecting", "connected", "lost"] = "off"
         self.message: str | None = None
@@ -72,14 +76,16 @@ class Live:
         if not self.settings.allows(address):
             raise Refused(403, "only brokers named when the server was started may be used",
                           hint="restart it with --broker HOST:PORT")  # fmt: skip
+        source = self.suites.source(wanted.suite)
+        suite, calibrations = load_suite(source), [read_calibration(path) for path in self.settings.calibration]
+        suite = CalibrationSeries(calibrations, suite).suite if calibrations else suite
         await self._close()
         self.wanted = wanted.model_copy(update={
             "broker": address,
             "topic_in": wanted.topic_in or self.settings.topic_in,
             "topic_out": wanted.topic_out or self.settings.topic_out,
         })  # fmt: skip
-        source = self.suites.source(wanted.suite)
-        self.payload, self.suite = (str(source), ()), load_suite(source)
+        self.payload, self.suite, self.calibration = (str(source), ()), suite, self.settings.calibration
         write_text(self.path, self.wanted.model_dump_json())
         self.state, self.message, self.gateway = "connecting", None, "unknown"
         self.client = broker.client("")
@@ -180,6 +186,7 @@ class Live:
             self.feed.buffer.notify()
             spec = {"broker": self.wanted.broker, "topic_in": self.wanted.topic_in, "topic_out": self.wanted.topic_out,
                     "model": self.wanted.model, "suite": suite, "exclude": exclude,
+                    "calibration": [str(path) for path in self.calibration],
                     "state": str(self.settings.data / "live")}  # fmt: skip
             async for report in self.own.run(spec):
                 self.message = report.get("error", self.message)
@@ -190,8 +197,9 @@ class Live:
         if self.replay is not None and self.replay.state in ("starting", "running"):
             raise Refused(409, "a flight is being replayed", hint="stop it first")
         described = load_suite(suite)
-        before, self.payload, self.suite = self.payload, (suite, tuple(exclude)), described
-        if self.own is not None and self.payload != before:
+        before = (self.payload, self.calibration)
+        self.payload, self.suite, self.calibration = (suite, tuple(exclude)), described, ()
+        if self.own is not None and (self.payload, self.calibration) != before:
             await self.own.end(gently=True)  # it is restarted with this flight's payload
         self.replay = Replay(flight=flight, name=name, speed=speed, state="starting", direct=self.state == "off")
         spec = {"file": file, "name": name, "speed": speed, "broker": self.wanted.broker,
@@ -238,8 +246,8 @@ class Live:
             state=self.state, broker=str(self.wanted.broker), topic_in=str(self.wanted.topic_in),
             topic_out=str(self.wanted.topic_out), model=self.wanted.model, suite=self.suite.name,
             listen_only=self.wanted.listen_only, channels=channels, gateway=self.gateway, flight=self.feed.flight,
-            latency_s=self.feed.latency_s, counters=self.feed.counters(), replay=self.replay,
-            message=self.message or error or "",
+            latency_s=self.feed.latency_s, calibrated=self.feed.calibrated, counters=self.feed.counters(),
+            replay=self.replay, message=self.message or error or "",
         )  # fmt: skip
 
 

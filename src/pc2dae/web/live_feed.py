@@ -26,6 +26,7 @@ class LiveFeed:
         self.sampled = self.late = self.refused = self.quarantined = 0
         self.latency_s: float | None = None
         self.flight: str | None = None
+        self.calibrated: list[str] = []
 
     def resume(self, confirmed: Taken) -> None:
         """Continue after the estimates that an earlier server process received."""
@@ -62,10 +63,12 @@ class LiveFeed:
         if not self.receipts.is_new(clean.flight, clean.seq, in_order=in_order):
             return
         at = round(clean.time.timestamp() * 1000)
-        self.latency_s, self.flight = clean.latency_s, clean.flight
+        self.latency_s, self.flight, self.calibrated = clean.latency_s, clean.flight, clean.calibrated
+        measured = self.samples.pop((clean.flight, at), {})
+        raw = {name: x for name, x in measured.items() if name not in clean.calibrated}  # readings in other units
         event = {"flight": clean.flight, "seq": clean.seq, "time": at, "estimate": clean.estimate,
                  "uncertainty": clean.uncertainty, "response": clean.response, "target": clean.target,
-                 "raw": self.samples.pop((clean.flight, at), {}), "qc": clean.qc,
+                 "raw": raw, "qc": clean.qc,
                  "latency_s": clean.latency_s, "arrived": round(time.time() * 1000)}  # fmt: skip
         self.buffer.add("estimate", json.dumps(event, separators=(",", ":")))
 

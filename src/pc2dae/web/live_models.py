@@ -71,6 +71,7 @@ class LiveState(BaseModel):
     gateway: Literal["own", "online", "offline", "unknown"]
     flight: str | None
     latency_s: float | None
+    calibrated: list[str] = Field(description="channels whose estimates are calibrated")
     counters: dict[str, int]
     replay: Replay | None
     message: str

@@ -45,6 +45,7 @@ class Settings:
     any_broker: bool = False  # any broker is selectable: users can then probe for open ports
     topic_in: str = "smoke/raw"
     topic_out: str = "smoke/clean"
+    calibration: tuple[Path, ...] = ()  # of the live payload's readings
     workers: int = 1
     gallery: bool = True
     limits: Limits = field(default_factory=Limits)

@@ -14,10 +14,13 @@ from typing import Any
 import xarray as xr
 
 from pc2dae import pipeline
+from pc2dae.calibration.budget import budget_of
+from pc2dae.calibration.curve import KIND
 from pc2dae.errors import FlightError, LogError, Pc2daeError
 from pc2dae.flight.netcdf import read_netcdf
-from pc2dae.flight.schema import add_history
+from pc2dae.flight.schema import add_history, suite_of
 from pc2dae.flight.store import is_flight, read_flight, write_flight
+from pc2dae.plumes.combined import without_species
 from pc2dae.report import report
 from pc2dae.view.flight_view import FlightView
 from pc2dae.view.summary import as_measured
@@ -27,7 +30,9 @@ from pc2dae.web.tables import tables_in
 
 Progress = Callable[[float, str], None]
 Result = dict[str, Any]
-_MADE = ("raw", "unbounded", "response", "uncertainty", "random_uncertainty", "systematic_uncertainty")  # by `denoise`
+_MADE = ("raw", "unbounded", "response", "uncertainty", "random_uncertainty", "systematic_uncertainty",
+         "disagreement_uncertainty")  # by `denoise`  # fmt: skip
+_CALIBRATION_BYTES = 1_000_000  # largest calibration file: one of ten channels has 20 kB
 GALLERY = {"seed": 3, "minutes": 15.0}  # plumes in every family, negatives, gaps and a tape advance
 
 
@@ -37,7 +42,7 @@ def intake(*, progress: Progress, folder: str, run: str, model: str, title: str,
     home = Path(folder)
     progress(0.02, "recognising the instruments")
     try:
-        flight, found = _read(home, suite, zone)
+        flight, found = _read(home, suite, zone, _calibrations(home))
     except Pc2daeError as error:
         tables = tables_in(home / "uploads")
         write_json(home / "intake.json", _renamed(tables | {"ignored": [], "sources": [], "notes": []}, home, names))
@@ -95,18 +100,38 @@ def gallery(*, progress: Progress, folder: str, run: str, model: str, title: str
 KINDS: dict[str, Callable[..., Result]] = {"intake": intake, "run": denoise, "export": export, "gallery": gallery}
 
 
-def _read(home: Path, suite: str | None, zone: str | None) -> tuple[xr.Dataset, Result]:
+def _calibrations(home: Path) -> list[Path]:
+    """Calibration files among the uploads; they are moved to their own folder, since they are no logs."""
+    folder = home / "calibrations"
+    for file in (home / "uploads").glob("*.json"):
+        if file.stat().st_size <= _CALIBRATION_BYTES and KIND.encode() in file.read_bytes():
+            folder.mkdir(exist_ok=True)
+            file.rename(folder / file.name)
+    return sorted(folder.glob("*.json"))
+
+
+def _read(home: Path, suite: str | None, zone: str | None, curves: list[Path]) -> tuple[xr.Dataset, Result]:
     files = sorted((home / "uploads").iterdir())
     ours = [file for file in files if is_flight(file)]
     if ours and len(files) > 1 and any(file.suffix == ".nc" for file in ours):
         raise LogError("a netCDF flight cannot be combined with other files", hint="drop it alone")
     if len(files) == 1 and ours:
-        flight = pipeline.open_flight(files[0], suite=suite, zone=zone)
+        flight = pipeline.open_flight(files[0], suite=suite, zone=zone, calibration=curves)
         found: Result = {"suite": json.loads(flight.attrs["suite"])["name"], "sources": [], "ignored": []}
-        return flight, found | {"notes": [f"a flight at level {flight.attrs['level']}"]}
+        return flight, found | {"notes": [f"a flight at level {flight.attrs['level']}", *_calibrated(flight)]}
     given = files if len(files) == 1 else [home / "uploads"]
-    flight, intake = pipeline.ingest(given, suite=suite, zone=zone)
-    return flight, intake.as_dict()
+    flight, intake = pipeline.ingest(given, suite=suite, zone=zone, calibration=curves)
+    read = intake.as_dict()
+    return flight, read | {"notes": [*read["notes"], *_calibrated(flight)]}
+
+
+def _calibrated(flight: xr.Dataset) -> list[str]:
+    """One line for each calibration, with its channels."""
+    found: dict[str, list[str]] = {}
+    for name in suite_of(flight).names:
+        if budget_of(flight, name) is not None:
+            found.setdefault(str(flight[name].attrs["calibration"]), []).append(name)
+    return [f"calibrated {', '.join(names)} with {label}" for label, names in found.items()]
 
 
 def _keep(
@@ -142,7 +167,8 @@ def _measured(clean: xr.Dataset) -> xr.Dataset:
     if not any(str(name).endswith("_raw") for name in clean.data_vars):
         raise FlightError("the flight is denoised and lacks the raw values", hint="drop its .nc file, or the logs")
     names = [str(n).removesuffix("_raw") for n in clean.data_vars if str(n).endswith("_raw")]
-    back = as_measured(clean).drop_vars([f"{name}_{kind}" for name in names for kind in _MADE], errors="ignore")
+    made = [f"{name}_{kind}" for name in names for kind in _MADE]
+    back = as_measured(without_species(clean)).drop_vars(made, errors="ignore")
     back.attrs = {k: v for k, v in back.attrs.items() if not str(k).startswith("pc2dae_")}
     return add_history(back, "restored the raw values", level="compensated")
 

@@ -66,7 +66,7 @@ function takeState(now) {
   const isOn = now.state !== "off", runs = isReplaying();
   const state = runs && now.state === "connected" ? "replayed" : runs && !isOn ? "direct" : now.state;
   const [kind, words] = STATES[state] ?? STATES.off;
-  lead(kind, words(now));
+  lead(kind, words(now) + (now.calibrated?.length ? ` Calibrated: ${now.calibrated.join(", ")}.` : ""));
   const problem = now.replay?.error || (now.state === "lost" ? "" : now.error || now.message) || "";
   $("live-problem").textContent = problem;
   show($("live-problem"), Boolean(problem));
