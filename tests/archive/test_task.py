@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from colocations import doubling
 from pc2dae.archive import task
 from pc2dae.archive.layout import Archive
 from pc2dae.archive.sources import FlightSource, digest, find_sources
@@ -49,6 +50,22 @@ def test_a_flight_is_what_denoise_gives(archive: Archive, source: FlightSource) 
     made = xr.load_dataset(place) if place.suffix == ".nc" else xr.open_zarr(place, chunks=None)
     np.testing.assert_array_equal(made["co"].values, alone["co"].values)
     assert made.attrs["pc2dae_source_sha256"] == digest(source.path)
+
+
+def test_another_calibration_is_another_order_and_one_that_does_not_fit_is_one_line(
+    archive: Archive, source: FlightSource, tmp_path: Path
+) -> None:
+    paths = [tmp_path / "co.json", tmp_path / "mv.json"]
+    for path, units in zip(paths, ("ppb", "mV"), strict=True):
+        doubling("co", units).write(path)
+    fits, other = (order_of("savgol", calibration=[path]) for path in paths)
+    assert len({SAVGOL.key, fits.key, other.key}) == 3
+    plain, record = denoise_one(source, SAVGOL, archive), denoise_one(source, fits, archive)
+    assert (plain["calibrated"], record["calibrated"]) == ("", "co")
+    assert record["co_co2"] == pytest.approx(plain["co_co2"] / 2, rel=1e-3)
+    refused = denoise_one(source, other, archive)
+    assert refused["status"] == "failed"
+    assert refused["error"] == "co: the calibration is of readings in mV, the flight has ppb"
 
 
 def test_what_is_done_stays_until_something_changes(archive: Archive, source: FlightSource, flight: xr.Dataset) -> None:

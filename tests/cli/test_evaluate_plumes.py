@@ -106,4 +106,4 @@ def test_plumes_of_nothing_say_nothing(tmp_path: Path) -> None:
     assert "no emission ratio" in shown.output
     assert "no channel rises above its background" in shown.output
     found = json.loads(CliRunner().invoke(app, ["plumes", str(tmp_path / "clean.nc"), "--json"]).stdout)
-    assert found == {"encounters": [], "begun": [], "ratios": []}
+    assert found == {"encounters": [], "begun": [], "ratios": [], "assumed_gains": {}}

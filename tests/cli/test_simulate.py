@@ -41,3 +41,16 @@ def test_what_cannot_be_done_is_said(tmp_path: Path, arguments: list[str], words
     result = runner.invoke(app, ["simulate", str(tmp_path), *arguments])
     assert isinstance(result.exception, Pc2daeError)
     assert words in str(result.exception)
+
+
+def test_known_air_is_written_beside_the_flights(tmp_path: Path) -> None:
+    short = ["--flights", "1", "--minutes", "3", "--seed", "3"]
+    known = ["--zero-checks", "--colocation", "0.25", "--span-gas"]
+    assert runner.invoke(app, ["simulate", str(tmp_path), *short, *known]).exit_code == 0
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "flight_001", "flight_001.truth.nc", "flight_001.zero.csv",
+        "colocation", "colocation.truth.nc", "colocation.reference.csv",
+        "span_gas", "span_gas.truth.nc", "span_gas.intervals.csv",
+    }  # fmt: skip
+    lines = json.loads(runner.invoke(app, ["simulate", "--check", str(tmp_path), "--json"]).stdout)
+    assert lines[0]["simulated"] == 540  # only the flight is compared with the paper

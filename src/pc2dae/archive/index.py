@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MISSING = "missing"  # done, but its file no longer exists
-FIRST = ("flight", "status", "error", "start", "end", "span_s", "rows", "suite", "families", "left_raw")
+FIRST = ("flight", "status", "error", "start", "end", "span_s", "rows", "suite", "families", "left_raw", "calibrated")
 LAST = ("model", "model_sha256", "source", "source_sha256", "output", "output_sha256", "seconds")
-_TEXT = {"flight", "status", "error", "suite", "families", "left_raw", *LAST} - {"seconds"}
+_TEXT = {"flight", "status", "error", "suite", "families", "left_raw", "calibrated", *LAST} - {"seconds"}
 _TIMES = ("start", "end")
 
 

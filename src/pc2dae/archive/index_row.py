@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from pc2dae.calibration.budget import budget_of
 from pc2dae.denoiser import Estimate
 from pc2dae.flight.schema import suite_of
 from pc2dae.metrics import ALL, score
@@ -30,6 +31,7 @@ def row_of(clean: xr.Dataset) -> dict[str, Any]:
         "suite": suite_of(clean).name,
         "families": ",".join(family.name for family in suite.family),
         "left_raw": str(clean.attrs.get("pc2dae_left_raw", "none")),
+        "calibrated": ",".join(name for name in suite_of(clean).names if budget_of(clean, name) is not None),
         **_scores(clean, suite),
         **_plumes(clean),
         "model": str(clean.attrs["pc2dae_model"]),

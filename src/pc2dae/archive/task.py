@@ -5,7 +5,7 @@ from __future__ import annotations
 import faulthandler
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,6 +15,7 @@ from pathlib import Path
 from pc2dae.archive.index_row import row_of
 from pc2dae.archive.layout import DONE, FAILED, Archive, FlightRecord
 from pc2dae.archive.sources import FlightSource, digest, open_source, stamp
+from pc2dae.calibration.curve import Calibration, read_calibration
 from pc2dae.denoiser import Denoiser
 from pc2dae.errors import ModelError, explain
 from pc2dae.pipeline import check_estimable, denoise
@@ -33,25 +34,33 @@ class Order:
     suite: str | None = None  # JSON
     zone: str | None = None
     target: str | None = None
+    calibration: tuple[str, ...] = ()  # the content of each file: workers need not see it
 
     @property
     def key(self) -> str:
         """A fingerprint of the order; if it changes, flights are denoised again."""
         decides = self.model_sha256 if self.model_sha256 not in ("", "none") else self.model
-        return sha256(repr((decides, self.suite, self.zone, self.target)).encode()).hexdigest()[:16]
+        settings = (decides, self.suite, self.zone, self.target, *self.calibration)
+        return sha256(repr(settings).encode()).hexdigest()[:16]
 
 
 def order_of(
-    model: str | Path, *, suite: Suite | None = None, zone: str | None = None, target: str | None = None
+    model: str | Path,
+    *,
+    suite: Suite | None = None,
+    zone: str | None = None,
+    target: str | None = None,
+    calibration: Sequence[str | Path] = (),
 ) -> Order:
-    """The order for a model, which must be loadable and able to estimate the target."""
+    """The order for a model, which must be loadable and able to estimate the target, and for calibration files."""
+    curves = tuple(read_calibration(path).model_dump_json() for path in calibration)
     name = str(model)
     denoiser = _model(name)
     check_estimable(denoiser, target=target)
     if name not in SHIPPED and Path(name).exists():
         name = str(Path(name).resolve())  # workers may run in another folder
     text = None if suite is None else suite.model_dump_json(exclude_defaults=True)
-    return Order(name, _sha256(denoiser), text, zone, target)
+    return Order(name, _sha256(denoiser), text, zone, target, curves)
 
 
 def is_done(source: FlightSource, order: Order, archive: Archive) -> bool:
@@ -133,7 +142,9 @@ def _made(source: FlightSource, order: Order, archive: Archive, record: FlightRe
     if _sha256(denoiser) != order.model_sha256:
         raise ModelError(f"'{order.model}' of this worker differs from the client's", hint="install the same version")
     archive.marker(source.name).unlink(missing_ok=True)  # the present output is about to be replaced
-    clean = denoise(open_source(source, suite=suite, zone=order.zone), model=denoiser, target=order.target)
+    curves = [Calibration.model_validate_json(text) for text in order.calibration]
+    flight = open_source(source, suite=suite, zone=order.zone)
+    clean = denoise(flight, model=denoiser, target=order.target, calibration=curves)
     clean.attrs |= {"pc2dae_source": source.name, "pc2dae_source_sha256": record["source_sha256"]}
     row = row_of(clean)
     return row | {"output_sha256": archive.write(clean, source.name), "status": DONE, "error": None}

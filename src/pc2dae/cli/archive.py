@@ -39,6 +39,9 @@ def denoise(
     estimated: str | None = typer.Option(None, "--target", help="As in `pc2dae denoise`: ambient or response."),
     suite: str | None = typer.Option(None, help="Suite of plain CSVs: a TOML file or a preset."),
     zone: str | None = typer.Option(None, help='Time zone of stamps that carry none: "UTC", "-05:00".'),
+    calibration: list[Path] = typer.Option(
+        [], metavar="FILE", help="Calibration from `pc2dae calibrate`, applied to every flight; may be repeated."
+    ),
     memory: str = MEMORY,
     dashboard: bool = DASHBOARD,
     limit_min: float = typer.Option(10.0, min=0.001, help="Time limit for one flight [min]; longer ones fail."),
@@ -55,7 +58,8 @@ def denoise(
     from pc2dae.archive.task import order_of
     from pc2dae.suite import load_suite
 
-    order = order_of(model, suite=None if suite is None else load_suite(suite), zone=zone, target=estimated)
+    payload = None if suite is None else load_suite(suite)
+    order = order_of(model, suite=payload, zone=zone, target=estimated, calibration=calibration)
     place = Archive(target.resolve())
     if not place.markers.exists():
         check_folder(place.root, force=force)

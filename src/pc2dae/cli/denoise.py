@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     import xarray as xr
     from rich.progress import Progress, TaskID
 
+    from pc2dae.calibration.intervals import Interval
+
 
 @app.command()
 def denoise(
@@ -36,8 +38,18 @@ def denoise(
     zone: str | None = typer.Option(
         None, help='Time zone of stamps that carry none: "UTC", "-05:00", "America/Regina".'
     ),
+    calibration: list[Path] = typer.Option(
+        [], help="File of `pc2dae calibrate`; with several, interpolated in time; a factory sheet for logs."
+    ),
+    zero: list[str] = typer.Option(
+        [], help="Zero check, CHANNEL=VALUE@START/END, or a CSV of them (start,end,channel,value,uncertainty)."
+    ),
+    rezero: bool = typer.Option(False, "--rezero", help="Set the zero by clean air and the suite's background."),
     strength: float = typer.Option(1.0, help="0: raw data, 1: the model's estimate, between: a blend."),
     profile: str = typer.Option("flight", help="flight: noise level of the whole flight; live: as a stream would."),
+    correct_loading: bool = typer.Option(
+        False, "--correct-loading", help="Correct black carbon for the loading of its filter (AE51, MA200)."
+    ),
     keep: list[str] = typer.Option([], help="Denoise this family regardless of its verdict; repeatable."),
     exclude: list[str] = typer.Option([], help="Leave this family raw; repeatable."),
     salvage: bool = typer.Option(
@@ -55,18 +67,22 @@ def denoise(
     from rich.progress import Progress
 
     import pc2dae
+    from pc2dae.calibration.curve import is_calibration
     from pc2dae.flight.store import check_target, write_flight
-    from pc2dae.pipeline import sentinel_lines
+    from pc2dae.pipeline import change_lines
     from pc2dae.suite import load_suite
 
     outputs = _outputs(inputs, out)
     for output in outputs:
         check_target(output)
         check_output(output, inputs=inputs, force=force)
+    curves = [path for path in calibration if is_calibration(path)]
+    sheets = [path for path in calibration if path not in curves]
+    checks = _checks(zero)
     if suite is not None:
         load_suite(suite).only([*keep, *exclude])  # report an unknown family before any log is read
     for source, output in zip(inputs, outputs, strict=True):
-        flight = _opened(source, suite=suite, zone=zone, salvage=salvage)
+        flight = _opened(source, suite=suite, zone=zone, calibration=sheets, salvage=salvage)
         started = time.perf_counter()
         with Progress(console=Console(stderr=True), transient=True) as progress:
             report = partial(
@@ -76,29 +92,40 @@ def denoise(
                 flight,
                 model=model,
                 target=target,
+                calibration=curves,
+                zero=checks,
+                rezero=rezero,
                 strength=strength,
                 profile=profile,
+                correct_loading=correct_loading,
                 keep=keep,
                 exclude=exclude,
                 progress=report,
             )
         seconds = time.perf_counter() - started
         write_flight(clean, output)
-        for line in sentinel_lines(flight, clean):
+        for line in change_lines(flight, clean):
             typer.echo(line)
         _summarise(clean, source, output, seconds)
     described = again(suite=suite) if outputs[0].suffix.lower() == ".csv" else ""  # a CSV does not contain its suite
     typer.echo(f"next: pc2dae report {outputs[0]}{described} -o report.html")
 
 
-def _opened(source: Path, *, suite: str | None, zone: str | None, salvage: bool) -> xr.Dataset:
+def _checks(texts: list[str]) -> list[Interval]:
+    """Zero checks from options: intervals, or files of them."""
+    from pc2dae.calibration.intervals import parse_interval, read_intervals
+
+    return [i for text in texts for i in ([parse_interval(text)] if "=" in text else read_intervals(text))]
+
+
+def _opened(source: Path, *, suite: str | None, zone: str | None, calibration: list[Path], salvage: bool) -> xr.Dataset:
     """Open a flight; if it is ingested from logs, print its repairs and notes."""
     from pc2dae import pipeline
     from pc2dae.flight.store import is_flight
 
     if is_flight(source):
-        return pipeline.open_flight(source, suite=suite, zone=zone)
-    flight, intake = pipeline.ingest([source], suite=suite, zone=zone, salvage=salvage)
+        return pipeline.open_flight(source, suite=suite, zone=zone, calibration=calibration)
+    flight, intake = pipeline.ingest([source], suite=suite, zone=zone, calibration=calibration, salvage=salvage)
     for line in (*intake.repair_lines(), *intake.notes):
         typer.echo(line)
     return flight
@@ -128,6 +155,7 @@ def _summarise(clean: xr.Dataset, source: Path, output: Path, seconds: float) ->
     import numpy as np
 
     from pc2dae.flight.schema import suite_of
+    from pc2dae.plumes.combined import warnings_of
     from pc2dae.qc import has_low_zero, without_observation
 
     suite = suite_of(clean)
@@ -153,6 +181,8 @@ def _summarise(clean: xr.Dataset, source: Path, output: Path, seconds: float) ->
     if empty:
         reasons = ", ".join(f"{name} ({why})" for name, why in empty.items())
         typer.echo(f"no usable sample: {reasons}; no estimate, logged values are in <name>_raw")
+    for line in warnings_of(clean):
+        typer.echo(f"warning: {line}")
     left = [part for part in clean.attrs["pc2dae_left_raw"].split("; ") if part.partition(" (")[0] not in empty]
     typer.echo(f"written: {output}" + ("" if left in (["none"], []) else f"; left raw: {'; '.join(left)}"))
 

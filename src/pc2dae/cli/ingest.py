@@ -26,9 +26,14 @@ def ingest(
     zone: str | None = typer.Option(
         None, help='Time zone of stamps that carry none: "UTC", "-05:00", "America/Regina".'
     ),
-    calibration: Path | None = typer.Option(None, help="Calibration sheet in place of the one beside a board's log."),
+    calibration: list[Path] = typer.Option(
+        [], help="File of `pc2dae calibrate`, or a factory sheet in place of the one beside a board's log; repeatable."
+    ),
     compensation: Literal["aan-803", "equation-1"] | None = typer.Option(
         None, help="Of electrochemical cells; equation-1, the paper's, needs its coefficients on the calibration sheet."
+    ),
+    correct_loading: bool = typer.Option(
+        False, "--correct-loading", help="Correct black carbon for the loading of its filter (AE51, MA200)."
     ),
     salvage: bool = typer.Option(
         False, "--salvage", help="Use the complete lines that a damaged .gz or zip still yields."
@@ -47,9 +52,15 @@ def ingest(
 
     if out is not None:
         check_target(out)
-        check_output(out, inputs=[*logs, calibration], force=force)
+        check_output(out, inputs=[*logs, *calibration], force=force)
     flight, intake = pipeline.ingest(
-        logs, suite=suite, zone=zone, calibration=calibration, compensation=compensation, salvage=salvage
+        logs,
+        suite=suite,
+        zone=zone,
+        calibration=calibration,
+        compensation=compensation,
+        correct_loading=correct_loading,
+        salvage=salvage,
     )
     if out is not None:
         write_flight(flight, out)

@@ -127,8 +127,14 @@ def _show_flight(console: Console, report: dict[str, Any]) -> None:
     legend = "miss(ing), stale, bad, neg(ative) in %; σ and lag 1 of noise; t90 found in s"
     console.print(legend, style="dim", highlight=False)
     _show_responses(console, report["responses"])
+    _show_calibrations(console, report["channels"])
     for gap in report["gaps"]:
         console.print(f"gap: no data for {gap['duration_s']:.0f} s from {gap['start']}", highlight=False)
+    if report["filter_loaded"]:
+        note = "(black carbon reads too low, see --correct-loading)"
+        console.print(f"filter loaded {note}: {report['filter_loaded']} of samples", highlight=False)
+    for line in report["warnings"]:
+        console.print(f"warning: {escape(line)}", highlight=False, soft_wrap=True)
     for verdict in report["families"]:
         word = "[green]kept[/green]" if verdict["kept"] else "[red]excluded[/red]"
         console.print(f"{verdict['family']:>6} {word}: {escape(verdict['reason'])}", highlight=False)
@@ -150,6 +156,15 @@ def _show_responses(console: Console, responses: dict[str, dict[str, Any]]) -> N
         shape = "" if r["kernel"] == "first_order" else f", {r['kernel']}"
         table.add_row(name, t90, delay, escape(f"{r['source']}{shape}{'; ' if r['note'] else ''}{r['note']}"))
     console.print(table)
+
+
+def _show_calibrations(console: Console, channels: dict[str, dict[str, Any]]) -> None:
+    """Which channels were calibrated, with what."""
+    from rich.markup import escape
+
+    for label in dict.fromkeys(c["calibration"] for c in channels.values() if c["calibration"] is not None):
+        names = ", ".join(name for name, c in channels.items() if c["calibration"] == label)
+        console.print(f"calibrated ({escape(label)}): {names}", highlight=False, soft_wrap=True)
 
 
 def _show_together(console: Console, together: dict[str, float], *, against_paper: bool) -> None:

@@ -38,7 +38,8 @@ def plumes(
     if as_json:
         tables = {"encounters": found.encounters, "begun": found.begun, "ratios": found.ratios}
         text = {k: t.to_json(orient="records", date_format="iso", double_precision=8) for k, t in tables.items()}
-        typer.echo(json.dumps({key: json.loads(value) for key, value in text.items()}, indent=2))
+        found_tables = {key: json.loads(value) for key, value in text.items()}
+        typer.echo(json.dumps(found_tables | {"assumed_gains": found.assumed_gains}, indent=2))
         return
     console = Console()
     _show_ratios(console, found)
@@ -55,6 +56,7 @@ def _show_ratios(console: Console, found: Survey) -> None:
     from rich.table import Table
 
     from pc2dae.plumes.survey import LEAST_CORRELATION, without_slope
+    from pc2dae.plumes.systematic import assumed_text
 
     ratios = found.ratios[found.ratios.scope == "flight"]
     if ratios.empty:
@@ -68,17 +70,19 @@ def _show_ratios(console: Console, found: Survey) -> None:
         box=SIMPLE_HEAD,
         pad_edge=False,
     )
-    for name in ("ratio", "by", "value", "± 1σ", "units"):
-        table.add_column(name, justify="right" if name in ("value", "± 1σ") else "left")
+    for name in ("ratio", "by", "value", "± 1σ", "random", "systematic", "units"):
+        table.add_column(name, justify="left" if name in ("ratio", "by", "units") else "right")
     for row in ratios.to_dict("records"):
         table.add_row(
             _ratio_name(str(row["ratio"])),
             str(row["method"]),
             f"{row['value']:.4g}",
-            f"{row['sigma']:.2g}",
+            *(f"{row[name]:.2g}" for name in ("sigma", "random_sigma", "systematic_sigma")),
             str(row["units"]),
         )
     console.print(table)
+    if found.assumed_gains:
+        console.print(assumed_text(found.assumed_gains), highlight=False, soft_wrap=True)
     for name in without_slope(ratios):
         why = f"the two hardly rise together (r below {LEAST_CORRELATION:g})"
         console.print(f"no slope for {_ratio_name(name)}: {why}", highlight=False)

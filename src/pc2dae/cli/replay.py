@@ -32,6 +32,7 @@ def replay(
     import re
     import sys
 
+    from pc2dae.calibration.budget import budget_of
     from pc2dae.edge.replay import messages
     from pc2dae.errors import Pc2daeError
     from pc2dae.flight.schema import suite_of
@@ -42,6 +43,8 @@ def replay(
     ready = prepare(open_flight(flight, suite=suite, zone=zone))
     called = re.sub(r"[^A-Za-z0-9._-]", "-", name or flight.resolve().stem)[:64]
     payload, count = suite_of(ready), ready.sizes["time"]
+    if calibrated := [name for name in payload.names if budget_of(ready, name) is not None]:
+        typer.echo(f"already calibrated: {', '.join(calibrated)}; stream them without --calibration", err=True)
     message = messages(ready, payload, called)
     if mqtt is None:
         for n in range(count):

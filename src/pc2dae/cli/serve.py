@@ -25,6 +25,9 @@ def serve(
     ),
     topic_in: str = typer.Option("smoke/raw", "--in", metavar="TOPIC", help="Topic of the samples."),
     topic_out: str = typer.Option("smoke/clean", "--out", metavar="TOPIC", help="Topic of the estimates."),
+    calibration: list[Path] = typer.Option(
+        [], metavar="FILE", help="Calibration of the live view's payload, as in `pc2dae stream`; repeatable."
+    ),
     workers: int = typer.Option(1, min=1, max=16, help="Jobs to run in parallel."),
     upload: int = typer.Option(200, min=1, max=100_000, help="Largest upload [MB]."),
     seconds: float = typer.Option(600.0, min=1, help="Time limit for one job [s]."),
@@ -40,6 +43,7 @@ def serve(
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     from platformdirs import user_data_path
 
+    from pc2dae.calibration.curve import read_calibration
     from pc2dae.edge.broker import Broker
     from pc2dae.web.server import open_socket
     from pc2dae.web.server import serve as run
@@ -48,12 +52,15 @@ def serve(
     first, *more = broker or ["localhost:1883"]
     for each in (first, *more):
         Broker.parse(each)
+    for path in calibration:
+        read_calibration(path)
     limits = Limits(upload_bytes=upload * 1_000_000, wall_s=seconds, cpu_s=int(seconds) + 1,
                     memory_bytes=memory * 1_000_000)  # fmt: skip
     folder = (data or user_data_path("pc2dae", appauthor=False)).expanduser().resolve()
     settings = Settings(data=folder, host=host, port=port, token=token,
                         broker=first, more_brokers=tuple(more), any_broker=allow_any_broker,
-                        topic_in=topic_in, topic_out=topic_out, workers=workers, limits=limits)  # fmt: skip
+                        topic_in=topic_in, topic_out=topic_out, workers=workers,
+                        calibration=tuple(path.resolve() for path in calibration), limits=limits)  # fmt: skip
     listener = open_socket(settings)
     shown = "localhost" if not host.strip("0.:") else f"[{host}]" if ":" in host else host  # 0.0.0.0 and ::
     address = f"http://{shown}:{listener.getsockname()[1]}/"

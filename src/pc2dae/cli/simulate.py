@@ -22,6 +22,15 @@ def simulate(
     suite: str = typer.Option("black-kite", help="The payload; only black-kite has simulated instruments."),
     workers: int = typer.Option(1, min=1, help="Flights simulated in parallel."),
     perfect_sheets: bool = typer.Option(False, "--perfect-sheets", help="Write each cell's true calibration sheet."),
+    zero_checks: bool = typer.Option(
+        False, "--zero-checks", help="Park 3 min in clean air before and after each flight; DIR/flight_NNN.zero.csv."
+    ),
+    colocation: float | None = typer.Option(
+        None, metavar="DAYS", help="Also DIR/colocation: the payload beside a reference, before the first flight."
+    ),
+    span_gas: bool = typer.Option(
+        False, "--span-gas", help="Also DIR/span_gas: the payload in known gases, before the first flight."
+    ),
     draw: bool = typer.Option(False, "--draw", help="Also draw every channel with its truth, DIR/flight_NNN.png."),
     force: bool = typer.Option(False, "--force", help="Overwrite an earlier campaign in DIR."),
     check: bool = typer.Option(False, "--check", help="Simulate nothing: compare DIR with the paper's statistics."),
@@ -38,21 +47,32 @@ def simulate(
     from rich.progress import Progress
 
     from pc2dae.errors import SuiteError, nearest
-    from pc2dae.simulate import plan_campaign, write_campaign
+    from pc2dae.simulate import breathe_span_gas, colocate, plan_campaign, write_campaign, write_flight_files
 
     if suite != "black-kite":
         raise SuiteError(f"no instruments are simulated for suite '{suite}'", hint=nearest(suite, ["black-kite"]))
-    plans = plan_campaign(seed, flights=flights, minutes=minutes, perfect_sheets=perfect_sheets)
-    for plan in plans:
-        _check_place(folder / plan.name, force=force)
+    plans = plan_campaign(
+        seed, flights=flights, minutes=minutes, perfect_sheets=perfect_sheets, zero_checks=zero_checks
+    )
+    names = [plan.name for plan in plans] + ["colocation"] * (colocation is not None) + ["span_gas"] * span_gas
+    for name in names:
+        _check_place(folder / name, force=force)
     with Progress(console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("flying", total=len(plans))
+        if colocation is not None:
+            write_flight_files(colocate(plans[0], colocation), folder)
+        if span_gas:
+            write_flight_files(breathe_span_gas(plans[0]), folder)
         for done in write_campaign(plans, folder, workers=workers):
             if draw:
                 _draw(done)
             progress.advance(task)
     total = sum(plan.samples for plan in plans)
     typer.echo(f"{len(plans)} flights, {total:,} samples at 1 Hz, seed {seed}: {folder}")
+    if colocation is not None:
+        typer.echo(f"co-location, {colocation:g} d: {folder}/colocation, reference: {folder}/colocation.reference.csv")
+    if span_gas:
+        typer.echo(f"span gas: {folder}/span_gas, contents: {folder}/span_gas.intervals.csv")
     typer.echo(f"next: pc2dae ingest {folder}/flight_001 -o flight_001.nc")
 
 
@@ -82,7 +102,7 @@ def _check(folder: Path, *, as_json: bool) -> None:
     from pc2dae.errors import FlightError
     from pc2dae.simulate import compare, read_flight_files
 
-    done = sorted(path.with_name(path.name.removesuffix(".truth.nc")) for path in folder.glob("*.truth.nc"))
+    done = sorted(path.with_name(path.name.removesuffix(".truth.nc")) for path in folder.glob("flight_*.truth.nc"))
     if not done:
         raise FlightError(f"no truth file in {folder}", hint=f"run `pc2dae simulate {folder}` first")
     truths, flights = zip(*(read_flight_files(path) for path in done), strict=True)

@@ -24,6 +24,9 @@ def stream(
         help="The payload: a TOML file or a preset. Default: black-kite, or the suite that the model was trained for.",
     ),
     exclude: list[str] = typer.Option([], help="Exclude this family; may be repeated."),
+    calibration: list[Path] = typer.Option(
+        [], metavar="FILE", help="Calibration from `pc2dae calibrate`, applied to the readings first; may be repeated."
+    ),
     stdin: bool = typer.Option(False, "--stdin", help="JSON lines from standard input to standard output."),
     mqtt: str | None = typer.Option(None, metavar="HOST:PORT", help="Samples and estimates over an MQTT broker."),
     topic_in: str | None = typer.Option(None, "--in", metavar="TOPIC", help="Topic of the samples (+ and # allowed)."),
@@ -70,7 +73,9 @@ def stream(
         )
     if mqtt is not None and not (topic_in and topic_out):
         raise Pc2daeError("--mqtt needs both topics", hint="add --in TOPIC --out TOPIC")
-    engine, card = live_engine(model, suite=suite, exclude=exclude)
+    engine, card = live_engine(model, suite=suite, exclude=exclude, calibration=calibration)
+    if engine.calibration is not None:
+        typer.echo(f"calibrated {', '.join(engine.calibration.own)} with {engine.calibration.label}", err=True)
     refused = quarantine or (None if stdin else quarantine_path(state))
     with open_gateway(
         engine,
