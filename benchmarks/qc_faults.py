@@ -15,7 +15,7 @@ import numpy as np
 import xarray as xr
 
 from pc2dae.align.grid import align
-from pc2dae.calibration import compensate
+from pc2dae.calibration.compensate import compensate
 from pc2dae.flags import BAD, FLAGS, INTERPOLATED, MISSING, SPIKE
 from pc2dae.flight.schema import observed, suite_of
 from pc2dae.noise import noise_level
