@@ -19,7 +19,7 @@ with tempfile.TemporaryDirectory() as folder:
     truth = xr.load_dataset(f"{logs}.truth.nc")
 
 clean = pc2dae.denoise(flight)
-print(clean.attrs["history"].splitlines()[-1])
+print(*clean.attrs["history"].splitlines()[-2:], sep="\n")  # what was done last
 
 # Scores of every method beside those of the raw data, one row per channel, family and metric.
 scores = pc2dae.evaluate(clean, truth=truth)

@@ -19,7 +19,7 @@ with tempfile.TemporaryDirectory() as folder:
 looks = []  # training and held-out loss, every twenty steps
 model = pc2dae.fit([known], variant="lean", steps=STEPS, report=looks.append)
 clean = pc2dae.denoise(unseen, model=model)
-print(clean.attrs["history"].splitlines()[-1])
+print(*clean.attrs["history"].splitlines()[-2:], sep="\n")  # what was done last
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(8, 3), layout="constrained")
 left.plot([look.step for look in looks], [look.train for look in looks], color="0.6", label="training flight")

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from pc2dae.flags import NOT_MEASURED
 from pc2dae.flight.schema import suite_of
 from pc2dae.noise import noise_level
-from pc2dae.plumes.species import PPB, species_of
 from pc2dae.suite import Suite
+from pc2dae.suite.species import PPB, species_of
 
 MODELS = ("adaptive", "adaptive-short", "adaptive-causal")
 PROFILES = ("flight", "live")

@@ -20,10 +20,14 @@ import pc2dae
 from pc2dae.archive.layout import Archive, FlightRecord
 from pc2dae.archive.sources import FlightSource
 from pc2dae.archive.task import denoise_one, order_of
-from pc2dae.edge.messages import Sample
+from pc2dae.calibration.curve import Calibration, Curve
+from pc2dae.calibration.intervals import utc
+from pc2dae.edge.load import live_engine
+from pc2dae.edge.messages import Sample, parse_sample
+from pc2dae.edge.replay import messages
 from pc2dae.edge.stream import StreamingDenoiser
 from pc2dae.flight import write_flight
-from pc2dae.flight.schema import suite_of
+from pc2dae.flight.schema import observed, suite_of
 from pc2dae.response.stated import stated_responses
 from pc2dae.suite import Suite
 from pc2dae.web import tasks, upload_check
@@ -43,6 +47,38 @@ def loaded(model: str, profile: str) -> Any:
 def denoised(flight: xr.Dataset, model: str, profile: str) -> xr.Dataset:
     """The flight through a shipped model."""
     return pc2dae.denoise(flight, model=loaded(model, profile), profile=profile)
+
+
+def made_calibration(flight: xr.Dataset) -> Calibration:
+    """A calibration of all measured channels: gain 0.9, and a zero too high by 5 % of the spread at the median."""
+    suite, start = suite_of(flight), utc(flight["time"].values[0])
+    curves = {}
+    for name in suite.names:
+        seen = observed(flight, name)
+        if seen.sum() > 20 and suite[name].difference_of is None:
+            low, middle, high = (float(x) for x in np.quantile(flight[name].values[seen], [0.01, 0.5, 0.99]))
+            spread = max(high - low, 1e-6 * max(abs(high), 1.0))
+            curves[name] = Curve(
+                units=suite[name].units, reading_units=suite[name].units,
+                terms={"gain": 0.9, "zero": middle + 0.05 * spread}, centre={"air": middle}, range={"air": (low, high)},
+                covariance=((1e-4, 0.0), (0.0, (0.01 * spread) ** 2)), residual=0.02 * spread, slow=0.02 * spread,
+                wander=0.01 * spread, ageing=0.01 * spread,
+            )  # fmt: skip
+    day = timedelta(days=1)
+    return Calibration(method="co-location", period=(start - 3 * day, start - 2 * day), channels=curves)
+
+
+def calibrated_stream(flight: xr.Dataset, file: Path, model: str) -> tuple[dict[str, Array], dict[str, Array]]:
+    """Unbounded estimates and their uncertainties by channel, with a calibration file."""
+    payload = file.with_name("suite.json")
+    payload.write_text(suite_of(flight).model_dump_json(exclude_defaults=True), encoding="utf-8")
+    engine, _ = live_engine(model, suite=payload, calibration=[file])
+    stream, message = StreamingDenoiser(engine), messages(flight, suite_of(flight), "real")
+    ready = stream.feed(parse_sample(message(n)) for n in range(flight.sizes["time"])) + stream.flush()
+    assert not stream.problems, stream.problems
+    rows = [np.stack([getattr(r, key) for r in ready], axis=1) for key in ("unbounded", "sigma")]
+    value, sigma = (dict(zip(engine.suite.names, row, strict=True)) for row in rows)
+    return value, sigma
 
 
 def streamed(clean: xr.Dataset, model: str) -> dict[str, Array]:
@@ -105,21 +141,24 @@ def written_rows(clean: xr.Dataset, folder: Path) -> list[dict[str, str]]:
 
 
 def archived(
-    path: Path, folder: Path, *, suite: Suite | None, zone: str | None, model: str
+    path: Path, folder: Path, *, suite: Suite | None, zone: str | None, model: str, calibration: tuple[Path, ...] = ()
 ) -> tuple[Archive, FlightRecord]:
     """The record in an archive of its own, made in this process."""
     archive = Archive(folder / "archive")
     archive.prepare()
-    order = order_of(model, suite=suite, zone=zone)
+    order = order_of(model, suite=suite, zone=zone, calibration=calibration)
     return archive, denoise_one(FlightSource(path.name.partition(".")[0], path), order, archive)
 
 
-def uploaded(path: Path, folder: Path, *, suite: Path | None, zone: str | None, model: str) -> dict[str, Any]:
+def uploaded(
+    path: Path, folder: Path, *, suite: Path | None, zone: str | None, model: str, calibration: tuple[Path, ...] = ()
+) -> dict[str, Any]:
     """An upload as the web page's child processes handle it, in this process: what the page then shows of its run."""
     limits, home = Limits(), folder / "flight"
     uploads = home / "uploads"
     uploads.mkdir(parents=True)
-    shutil.copyfile(path, uploads / path.name)
+    for file in (path, *calibration):
+        shutil.copyfile(file, uploads / file.name)
     refused = upload_check.judge(
         uploads, members=limits.members, unpacked=limits.unpacked_bytes, ratio=limits.unpacked_ratio
     )
@@ -130,7 +169,7 @@ def uploaded(path: Path, folder: Path, *, suite: Path | None, zone: str | None, 
         run="first",
         model=model,
         title=path.name,
-        names={path.name: path.name},
+        names={file.name: file.name for file in (path, *calibration)},
         suite=str(suite) if suite is not None else None,
         zone=zone,
     )

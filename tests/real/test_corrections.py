@@ -1,0 +1,43 @@
+"""Corrections from the physics of the instrument, on whole real records."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from real_data import ABSENT, DATA
+
+import pc2dae
+from pc2dae.flags import FILTER_LOADED
+from pc2dae.pipeline import ingest
+
+
+def real(path: str) -> Path:
+    """A file of the real records."""
+    if not (DATA / path).is_file():
+        pytest.skip(ABSENT if not DATA.is_dir() else f"{path} is not in {DATA}")
+    return DATA / path
+
+
+def test_ndir_at_2900_m_reads_clean_air_and_span_gas() -> None:
+    flight = pc2dae.open_flight(real("fasmee_span_gas/ambient10082023.txt.gz"))
+    assert flight["co2_uncalibrated"].median() == pytest.approx(242, abs=1)
+    assert flight["co2"].median() == pytest.approx(420, rel=0.02)
+    assert np.nanmax(flight["co2"]) < 2400  # wrapped negative readings of 65,494 are missing
+    span = flight["co2"].sel(time=slice("2023-10-08T18:55", "2023-10-08T18:56"))  # 1,000 ppm, the reading is 566
+    assert span.median() == pytest.approx(1000, rel=0.05)
+
+
+def test_a_spent_filter_is_flagged_and_corrected_when_asked() -> None:
+    path = real("bengaluru_car/2019_09_16_h094851_KAN_AE51.csv")
+    logged, report = ingest([path], zone="+05:30")
+    spent = logged["ae51_atn"].values > 84
+    np.testing.assert_array_equal((logged["qc_bc"].values & FILTER_LOADED) != 0, spent)
+    assert "bc 16 % of samples" in "".join(report.notes)
+    corrected, _ = ingest([path], zone="+05:30", correct_loading=True)
+    np.testing.assert_array_equal(corrected["bc_uncalibrated"], logged["bc"])
+    before, after = (flight["bc"].values[np.flatnonzero(logged["bc"].values)] for flight in (logged, corrected))
+    factor = after / before
+    assert np.nanmedian(factor[:500]) == 1
+    assert np.nanmax(factor) == pytest.approx(2.35, abs=0.01)  # attenuation 106
