@@ -19,7 +19,7 @@ from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 from pc2dae.align.grid import align
 from pc2dae.atomic import replacing
 from pc2dae.benchmark.paper import FAMILIES
-from pc2dae.calibration import compensate
+from pc2dae.calibration.compensate import compensate
 from pc2dae.denoiser import WINDOW
 from pc2dae.edge.runtime import denoiser_of
 from pc2dae.flight.schema import LEVELS
