@@ -108,7 +108,6 @@ def _with_covariance(pairs: Pairs, name: str, terms: Terms) -> Fit:
 def _fitted(pairs: Pairs, name: str, terms: Terms) -> Fit:
     """The fit of a channel without terms that are not significant."""
     fit = _with_covariance(pairs, name, terms)
-    assert fit.covariance is not None
     significance = (np.abs(fit.values) / np.sqrt(np.diag(fit.covariance)))[2:]
     weak = {
         t: s
@@ -205,7 +204,6 @@ def _curve(record: xr.Dataset, suite: Suite, pairs: Pairs, name: str, fit: Fit, 
     centre = {t: float(m) for t, m in zip(("air", "", *fit.terms), means, strict=True) if t}
     shift = np.eye(len(fit.values))  # zero at the centre = zero + Σ coefficient · centre
     shift[1] = means
-    assert fit.covariance is not None
     values, covariance = shift @ fit.values, shift @ fit.covariance @ shift.T
     residual = held_out_readings(pairs, name, fit.terms)
     error = estimate - pairs.air[name]

@@ -9,7 +9,7 @@ what they are worth on blocks of time that were left out.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
@@ -37,7 +37,7 @@ class Fit:
 
     terms: Terms
     values: Array
-    covariance: Array | None = None
+    covariance: Array = field(default_factory=lambda: np.empty((0, 0)))  # empty until it is estimated
 
 
 def choose_terms(pairs: Pairs) -> dict[str, Terms]:
@@ -112,7 +112,6 @@ def with_covariance(pairs: Pairs, name: str, fit: Fit, *, reference_uncertainty:
 
 def check_follows(pairs: Pairs, name: str, fit: Fit) -> None:
     """Refuse a reading that has nothing to do with its reference; a concentration may keep the factory's gain."""
-    assert fit.covariance is not None
     gain, doubt = fit.values[0], np.sqrt(fit.covariance[0, 0])
     if not abs(gain) > _LEAST_GAIN * doubt and not (name in pairs.needed and is_as_stated(fit)):
         raise CalibrationError(
@@ -123,13 +122,11 @@ def check_follows(pairs: Pairs, name: str, fit: Fit) -> None:
 
 def is_as_stated(fit: Fit) -> bool:
     """Whether the gain of a concentration does not contradict that of the factory, 1."""
-    assert fit.covariance is not None
     return abs(float(fit.values[0]) - 1) < _STATED * float(np.sqrt(fit.covariance[0, 0]))
 
 
 def shrunk(fit: Fit, mean: Mapping[str, float], sigma: Mapping[str, float]) -> Fit:
     """The fit combined with what is known of some of its coefficients, each weighed by its uncertainty."""
-    assert fit.covariance is not None
     at = [["gain", "zero", *fit.terms].index(name) for name in mean]
     known, prior = fit.covariance[at], np.diag([sigma[name] ** 2 for name in mean])
     share = np.linalg.solve(known[:, at] + prior, known).T

@@ -56,11 +56,11 @@ def parts(flight: xr.Dataset, name: str) -> dict[str, Array]:
 
     lag² = systematic² − calibration² − disagreement with duplicates².
     """
-    total, systematic, random, between = (
-        flight[key].values.astype(np.float64) if (key := f"{name}_{kind}uncertainty") in flight else None
-        for kind in ("", "systematic_", "random_", "disagreement_")
+    total = flight[f"{name}_uncertainty"].values.astype(np.float64)
+    systematic, random, between = (
+        flight[key].values.astype(np.float64) if (key := f"{name}_{kind}_uncertainty") in flight else None
+        for kind in ("systematic", "random", "disagreement")
     )
-    assert total is not None
     found = {"noise": total if random is None else random, "total": total}
     left = np.zeros(len(total)) if between is None else between**2
     if between is not None:
