@@ -14,12 +14,12 @@ from pc2dae.arrays import Array, Mask
 from pc2dae.calibration.curve import Calibration
 from pc2dae.calibration.inverse import Inverse
 from pc2dae.calibration.series import CalibrationSeries
-from pc2dae.calibration.terms import environment_of, environment_terms
+from pc2dae.calibration.terms import environment_of, environment_terms, held
 from pc2dae.errors import CalibrationError
 from pc2dae.flags import BELOW_BOUND, BELOW_DETECTION, MISSING, OUTSIDE_CALIBRATION, STALE
-from pc2dae.flight.schema import add_history, observed, suite_of
+from pc2dae.flight.schema import add_history, environment_array, observed, suite_of
 from pc2dae.response.t90 import cross_terms
-from pc2dae.suite import ENVIRONMENT, Suite
+from pc2dae.suite import Suite
 
 _OF_AIR = np.int32(MISSING | BELOW_DETECTION | BELOW_BOUND | OUTSIDE_CALIBRATION)  # flags that calibration changes
 
@@ -35,7 +35,7 @@ def calibrated(flight: xr.Dataset, calibrations: Sequence[Calibration]) -> xr.Da
     for calibration in calibrations:
         _check(flight, suite, calibration)
     series = CalibrationSeries(calibrations, suite, measured=[n for n in suite.names if observed(flight, n).any()])
-    terms, times = environment_terms(_environment(flight), suite.rate_hz), flight["time"].values
+    terms, times = environment_terms(environment_array(flight), suite.rate_hz), flight["time"].values
     readings = {name: flight[name].values.astype(np.float64) for name in series.own}
     found = series.air(readings, {name: _filled(flight, name) for name in series.own}, terms, times)
     new: dict[str, Any] = {}
@@ -88,17 +88,9 @@ def _check(flight: xr.Dataset, suite: Suite, calibration: Calibration) -> None:
                                        " does not have", hint="add it to the suite's environment")  # fmt: skip
 
 
-def _environment(flight: xr.Dataset) -> Array:
-    unknown = np.full(flight.sizes["time"], np.nan)
-    return np.stack([flight[name].values.astype(np.float64) if name in flight else unknown for name in ENVIRONMENT])
-
-
 def _filled(flight: xr.Dataset, name: str) -> Array:
     """Readings with those that are no observation replaced by the last one, since other channels depend on them."""
-    values = flight[name].values.astype(np.float64)
-    seen = observed(flight, name)
-    last = np.maximum.accumulate(np.where(seen, np.arange(len(seen)), -1))
-    return np.asarray(values[np.where(last < 0, np.argmax(seen), last)])
+    return held(flight[name].values.astype(np.float64), observed(flight, name))
 
 
 def _signal_cross(flight: xr.Dataset, inverse: Inverse, name: str) -> dict[str, float]:

@@ -79,7 +79,7 @@ def fit_colocation(
     def with_prior(some: Pairs, name: str, terms: Terms) -> Fit:
         return _with_prior(_with_covariance(some, name, terms), suite, some, name, like)
 
-    fits = {name: with_prior(pairs, name, terms) for name, terms in chosen.items()}
+    fits = {name: _with_prior(fit, suite, pairs, name, like) for name, fit in fits.items()}
     out = {n: np.maximum(x, _bound(suite, pairs, n)) for n, x in held_out(pairs, chosen, with_prior).items()}
     curves = {name: _curve(record, suite, pairs, name, fit, out[name]) for name, fit in fits.items()}
     calibration = Calibration(

@@ -14,11 +14,11 @@ from pc2dae.arrays import Array, Mask
 from pc2dae.calibration.terms import CROSS, environment_terms
 from pc2dae.errors import CalibrationError
 from pc2dae.flags import FLAT_LINE, NOT_MEASURED, SPIKE
-from pc2dae.flight.schema import suite_of
+from pc2dae.flight.schema import environment_array, suite_of
 from pc2dae.response.kernels import respond
 from pc2dae.response.stated import stated_kernel
 from pc2dae.response.t90 import cross_terms
-from pc2dae.suite import ENVIRONMENT, Channel, Suite, conversion
+from pc2dae.suite import Channel, Suite, conversion
 
 _ROWS = 2000  # a fit needs no more; longer records are averaged further
 _STEP_S = 60.0  # shortest average of a long record
@@ -86,10 +86,7 @@ def pair_up(
         name: _means(reference, column, time, step_s, as_seen_by=suite[name], rate_hz=standard.rate_hz)
         for name, column in columns.items()
     }
-    environment = np.stack([
-        record[name].values if name in record else np.full(record.sizes["time"], np.nan) for name in ENVIRONMENT
-    ])  # fmt: skip
-    along = environment_terms(environment, suite.rate_hz)
+    along = environment_terms(environment_array(record), suite.rate_hz)
     terms = {name: _averages(record["time"].values, x, time + moved, step_s) for name, x in along.items()}
     if (
         np.isfinite(terms["pressure"]).any()

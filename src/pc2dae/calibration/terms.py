@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pc2dae.arrays import Array, Floats
+from pc2dae.arrays import Array, Floats, Mask
 from pc2dae.response.kernels import LN10, Kernel, memory, respond
 from pc2dae.suite import ENVIRONMENT
 
@@ -25,8 +25,8 @@ def environment_of(term: str) -> str:
 
 def environment_terms(environment: Floats, rate_hz: float) -> dict[str, Array]:
     """Each term along a record (3, time); a gap holds the last value, and a quantity never measured is NaN."""
-    held = [_held(row) for row in np.asarray(environment, np.float64)]
-    found = {term: held[ENVIRONMENT.index(name)] for term, name in LEVELS.items()}
+    kept = [held(row, np.isfinite(row)) for row in np.asarray(environment, np.float64)]
+    found = {term: kept[ENVIRONMENT.index(name)] for term, name in LEVELS.items()}
     for term, (of, tau_s) in CHANGES_S.items():
         found[term] = found[of] - respond(found[of], Kernel(tau_s * LN10), rate_hz)
     return found
@@ -66,8 +66,8 @@ class LiveTerms:
         self.last, self.mean = state[: len(ENVIRONMENT)].copy(), state[len(ENVIRONMENT) :].copy()
 
 
-def _held(row: Array) -> Array:
-    known = np.isfinite(row)
+def held(row: Array, known: Mask) -> Array:
+    """A series with values that are not known replaced by the last one that is; before the first, by the first."""
     if not known.any():
         return row
     last = np.maximum.accumulate(np.where(known, np.arange(len(row)), -1))

@@ -131,6 +131,12 @@ def channel_arrays(flight: xr.Dataset, suite: Suite) -> tuple[Array, Mask]:
     return values, np.stack([observed(flight, name) for name in suite.names])
 
 
+def environment_array(flight: xr.Dataset) -> Array:
+    """Air temperature, relative humidity and pressure of a flight, (3, time); NaN where it has none."""
+    unknown = np.full(flight.sizes["time"], np.nan)
+    return np.stack([flight[name].values if name in flight else unknown for name in ENVIRONMENT]).astype(np.float64)
+
+
 def has_estimate(flight: xr.Dataset, name: str) -> bool:
     """Whether a channel was denoised and had a usable sample to be estimated from."""
     return f"{name}_raw" in flight and bool(np.isfinite(flight[name].values).any())

@@ -12,18 +12,16 @@ import xarray as xr
 from pc2dae.arrays import Floats, Mask
 from pc2dae.calibration.budget import Budget, budget_of
 from pc2dae.denoiser import Estimate
-from pc2dae.flight.schema import channel_arrays, observed
+from pc2dae.flight.schema import channel_arrays, environment_array, observed
 from pc2dae.noise import Noise, sum_variance
 from pc2dae.response.stated import stated_tau_s
-from pc2dae.suite import ENVIRONMENT, Channel, Suite
+from pc2dae.suite import Channel, Suite
 
 
 def arrays_of(flight: xr.Dataset, suite: Suite) -> tuple[Floats, Floats, Mask]:
     """Values (channel, time), environment (3, time) and validity (channel, time) of a flight."""
     values, valid = channel_arrays(flight, suite)
-    unknown = np.full(flight.sizes["time"], np.nan)
-    environment = np.stack([flight[name].values if name in flight else unknown for name in ENVIRONMENT])
-    return values, environment.astype(np.float64), valid
+    return values, environment_array(flight), valid
 
 
 def blend(estimate: Estimate, values: Floats, valid: Mask, *, noise: Floats, strength: float) -> Estimate:

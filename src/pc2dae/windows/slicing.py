@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from pc2dae.arrays import Array, Array32, Mask
 from pc2dae.errors import FlightError
-from pc2dae.flight.schema import observed
+from pc2dae.flight.schema import environment_array, observed
 from pc2dae.flight.truth import truth_at
 from pc2dae.noise import Noise, noise_level
-from pc2dae.suite import ENVIRONMENT, Suite
+from pc2dae.suite import Suite
 
 WINDOW = 128  # samples, the paper's; also the guard gap between what trains and what judges
 
@@ -65,8 +65,6 @@ def record_of(flight: xr.Dataset, suite: Suite, *, truth: xr.Dataset | None = No
     """A flight's channels, their validity and its environment; with `truth`, max(response, bound) as target."""
     values = np.stack([flight[name].values for name in suite.names]).astype(np.float32)
     valid = np.stack([observed(flight, name) for name in suite.names])
-    nothing = np.full(flight.sizes["time"], np.nan)
-    rows = [flight[name].values if name in flight else nothing for name in ENVIRONMENT]
     target = None
     if truth is not None:
         aligned = truth_at(truth, flight)
@@ -76,7 +74,7 @@ def record_of(flight: xr.Dataset, suite: Suite, *, truth: xr.Dataset | None = No
             raise FlightError(f"the truth has no '{absent[0]}'", hint="pass the truth file of the same suite")
         bounds = np.array([channel.lower_bound for channel in suite.channels])[:, None]
         target = np.maximum(np.stack([aligned[name].values for name in wanted]), bounds).astype(np.float32)
-    return Record(values, valid, np.stack(rows).astype(np.float32), target)
+    return Record(values, valid, environment_array(flight).astype(np.float32), target)
 
 
 def split(lengths: Sequence[int], *, seed: int, share: float = 0.2) -> tuple[list[Segment], list[Segment]]:
