@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
+from difflib import SequenceMatcher, get_close_matches
 
 # Optional dependency group of each module.
 _EXTRAS = {
@@ -11,6 +11,7 @@ _EXTRAS = {
     "paho": "stream", "fastapi": "serve", "starlette": "serve", "uvicorn": "serve", "python_multipart": "serve",
     "platformdirs": "serve", "tomli_w": "serve",
     "dask": "cluster", "distributed": "cluster", "zarr": "cluster",
+    "pyogrio": "geo",
 }  # fmt: skip
 _LONGEST = 300  # characters of an unexpected error's text
 
@@ -79,3 +80,9 @@ def nearest(name: str, choices: Iterable[str]) -> str:
         return f"did you mean '{close[0]}'?"
     shown = ", ".join(known[:12]) + (f" and {len(known) - 12} more" if len(known) > 12 else "")
     return f"known: {shown}" if known else "none is known"
+
+
+def nearest_first(name: str, choices: Iterable[str]) -> str:
+    """The hint for an unknown `name` that lists all of `choices`, the closest first."""
+    known = sorted(choices, key=lambda choice: (-SequenceMatcher(None, name.lower(), choice.lower()).ratio(), choice))
+    return f"known: {', '.join(known)}" if known else "none is known"

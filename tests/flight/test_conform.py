@@ -135,9 +135,37 @@ def test_units_are_converted_and_the_history_says_so() -> None:
 
 def test_a_unit_of_another_quantity_is_refused() -> None:
     before = flight()
-    before["co"].attrs["units"] = "ug m-3"
-    with pytest.raises(FlightError, match="'co' is in 'ug m-3', which cannot be converted to the suite's ppb"):
+    before["bc"].attrs["units"] = "ppb"  # black carbon has no molar mass
+    with pytest.raises(FlightError, match="'bc' is in 'ppb', which cannot be converted to the suite's ng m-3"):
         conform(before)
+
+
+def test_a_gas_in_mass_is_converted_with_the_air_of_the_flight() -> None:
+    before = flight()
+    before["co"].attrs["units"] = "ug m-3"
+    before["air_temperature"] = before["air_temperature"].copy(data=np.full(40, 293.15))
+    before["air_temperature"].attrs["units"] = "K"
+    after = conform(before)
+    # 1 ppb of CO = 28.010e-3·95000/(8.314462618·293.15) = 1.091723 ug m-3 at 20 degC and 950 hPa
+    np.testing.assert_allclose(after["co"].values, before["co"].values / 1.091723, rtol=1e-5)
+    assert "co converted from ug m-3 to ppb at the temperature and pressure of the air" in lines(after)
+
+
+def test_a_gas_in_mass_without_pressure_is_refused_in_one_line() -> None:
+    before = flight().drop_vars("air_pressure")
+    before["co"].attrs["units"] = "ug m-3"
+    with pytest.raises(FlightError, match=r"'co' is in 'ug m-3'.*needs the pressure of the air; add air_temp"):
+        conform(before)
+
+
+def test_without_air_for_more_than_a_minute_a_converted_gas_is_missing() -> None:
+    before = flight(rows=200)
+    before["co"].attrs["units"] = "mg m-3"
+    before["air_pressure"][:100] = np.nan
+    after = conform(before)
+    missing = np.arange(200) < 40  # 60 s before the first pressure
+    np.testing.assert_array_equal(np.isnan(after["co"].values), missing)
+    np.testing.assert_array_equal(after["qc_co"].values & MISSING != 0, missing)
 
 
 def test_flags_that_were_averaged_are_refused_and_whole_ones_taken() -> None:

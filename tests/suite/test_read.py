@@ -11,11 +11,38 @@ from hypothesis import strategies as st
 
 from pc2dae.errors import SuiteError
 from pc2dae.suite import Channel, Source, Suite, load_suite, parse_suite, presets
+from pc2dae.suite.metadata import Metadata, checked_metadata
 
 WHOLE = """
 name = "kolibri"
 rate_hz = 2.0
 missing = [-9999, 65535]
+altitude_reference = "ground"
+[metadata]
+title = "Konza burns"
+summary = "CO and black carbon in smoke"
+keywords = "smoke"
+comment = "none"
+acknowledgement = "the fire crew"
+license = "CC-BY-4.0"
+naming_authority = "org.example"
+creator_name = "A. Author"
+creator_email = "a@example.org"
+creator_url = "https://example.org"
+creator_type = "person"
+creator_institution = "Example University"
+contributor_name = "B. Author"
+contributor_role = "pilot"
+publisher_name = "Example archive"
+publisher_email = "archive@example.org"
+publisher_url = "https://archive.example.org"
+institution = "Example University"
+project = "FASMEE"
+program = "fire"
+platform = "hexacopter"
+instrument = "Kolibri"
+source = "in-situ sensors"
+references = "doi:10.0/0"
 [time]
 column = "DateTime_cdt"
 format = "%Y-%m-%dT%H:%M:%S"
@@ -64,14 +91,20 @@ name = "bc"
 name = "uv"
 units = "ng/m³"
 wavelength_nm = 375
+reference_temperature_c = 25.0
+reference_pressure_hpa = 1013.25
 [[family.channel]]
 name = "ir"
 units = "ng m-3"
 wavelength_nm = 880
+reference_temperature_c = 25.0
+reference_pressure_hpa = 1013.25
 [[family.channel]]
 name = "brown"
 units = "ng m-3"
 difference_of = ["uv", "ir"]
+reference_temperature_c = 25.0
+reference_pressure_hpa = 1013.25
 [sources]
 co = "afe/a.co"
 air_temperature = "bme280.temperature"
@@ -97,6 +130,7 @@ def test_every_key_arrives() -> None:
         "altitude": "Alt",
         "ground_speed": "Speed",
     }
+    assert suite.altitude_above == "ground"
     assert suite.names == ("co", "co_b", "uv", "ir", "brown")
     assert suite["co"].model_dump(exclude_none=True) == {
         "name": "co", "units": "ppm", "column": "CO_ppm", "lower_bound": 0.05, "valid_min": -5.0, "valid_max": 5000.0,
@@ -107,6 +141,7 @@ def test_every_key_arrives() -> None:
         "long_name": "carbon monoxide", "standard_name": "mole_fraction_of_carbon_monoxide_in_air",
     }  # fmt: skip
     assert suite["uv"].units == "ng m-3"
+    assert (suite["uv"].reference_temperature_c, suite["uv"].reference_pressure_hpa) == (25.0, 1013.25)
     assert suite["brown"].difference_of == ("uv", "ir")
     assert suite.family_of("ir") == "bc"
     assert suite.duplicates() == (("co", "co_b"),)
@@ -186,6 +221,22 @@ def test_a_mistake_is_one_line(old: str, new: str, line: str) -> None:
             "t90_s = 60\nkernel = 'two_step'\nslow_t90_s = 20\nslow_share = 0.1",
             "channel 'co': slow_t90_s 20 is not above t90_s 60",
         ),
+        (
+            "standard_name = 'mass_concentration_of_carbon_monoxide_in_air'",
+            "channel 'co': standard_name mass_concentration_of_carbon_monoxide_in_air contradicts units ppm;"
+            " write mole_fraction_of_carbon_monoxide_in_air, or units such as ug m-3",
+        ),
+        (
+            "dry = true\nstandard_name = 'mole_fraction_of_carbon_monoxide_in_dry_air'",
+            "channel 'co': dry = true converts readings in moist air, but mole_fraction_of_carbon_monoxide_in_dry_air"
+            " is dry; remove dry if the readings are dry already, otherwise write …_in_air",
+        ),
+        (
+            "duplicate_of = 'b'\n[[family.channel]]\nname = 'b'\nunits = 'ug m-3'\nreference_temperature_c = 25\n"
+            "reference_pressure_hpa = 1013.25",
+            "channels 'co' and 'b' refer to different conditions, but duplicate_of compares them; give both the same",
+        ),
+        ("reference_temperature_c = 25", "channel 'co': reference_pressure_hpa is missing; state both, or none"),
         ("valid_min = 5\nvalid_max = 5", "channel 'co': valid_min 5 is not below valid_max 5"),
         ("duplicate_of = 'co'", "channel 'co': duplicate_of names 'co', which is not another channel; none is known"),
         ("[[family.channel]]\nname = 'co'\nunits = 'ppb'", "channel name 'co' is used 2 times; give each its own name"),
@@ -246,6 +297,26 @@ def test_a_12_hour_format_needs_am_and_pm() -> None:
     with pytest.raises(SuiteError, match=r"'%I:%M' reads a 12-hour clock without AM and PM.*; write %H"):
         parse_suite(f'{SMALL}[time]\nformat = "%I:%M"', where="kolibri.toml")
     assert parse_suite(f'{SMALL}[time]\nformat = "%I:%M %p"', where="kolibri.toml").time.format == "%I:%M %p"
+
+
+@pytest.mark.parametrize(
+    ("column", "above"),
+    [
+        ("Alt", "sea level"),
+        ("GPS_altitude_ft", "sea level"),
+        ("height_msl", "sea level"),
+        ("alt_agl", "ground"),
+        ("relative_alt", "ground"),
+        ("Height above ground (m)", "ground"),
+        ("height_above_takeoff(feet)", "ground"),
+        ("alt_ellipsoid", "ellipsoid"),
+    ],
+)
+def test_what_an_altitude_is_above_by_the_name_of_its_column(column: str, above: str) -> None:
+    motion = f'[motion]\naltitude = "{column}"\n'
+    assert parse_suite(SMALL + motion, where="kolibri.toml").altitude_above == above
+    stated = f'altitude_reference = "ellipsoid"\n{SMALL}{motion}'
+    assert parse_suite(stated, where="kolibri.toml").altitude_above == "ellipsoid"
 
 
 def test_the_paper_payload_ships() -> None:
@@ -357,10 +428,19 @@ def test_a_missing_channel_names_the_nearest() -> None:
         load_suite("black-kite").only(["gases"])
 
 
+def test_metadata_that_is_unknown_or_empty_is_refused_with_all_keys() -> None:
+    with pytest.raises(SuiteError, match=r"unknown key 'metadata.intitution'; known: institution, .*, project"):
+        parse_suite(SMALL + '[metadata]\nintitution = "x"\n', where="x.toml")
+    with pytest.raises(SuiteError, match=r"unknown metadata 'projekt'; known: project, "):
+        checked_metadata({"projekt": "FASMEE"})
+    with pytest.raises(SuiteError, match="metadata 'project' is empty"):
+        checked_metadata({"project": " "})
+
+
 def test_every_key_is_documented() -> None:
     """Every key is documented in docs/suite.md."""
     text = (Path(__file__).parents[2] / "docs" / "suite.md").read_text(encoding="utf-8")
-    for key in {*Suite.model_fields, *Channel.model_fields, "column", "format", "zone"}:
+    for key in {*Suite.model_fields, *Channel.model_fields, *Metadata.model_fields, "column", "format", "zone"}:
         assert f"`{key}`" in text, key
 
 

@@ -15,11 +15,13 @@ from pc2dae.arrays import Array, Floats, Mask
 from pc2dae.errors import FlightError, nearest
 from pc2dae.flags import FLAGS, INDETERMINATE, MISSING, NOT_MEASURED
 from pc2dae.suite import ENVIRONMENT, MOTION, Suite, conversion, parse_suite
+from pc2dae.suite.units import is_per_volume
 
 LEVELS = ("raw", "screened", "compensated", "denoised")
 
 BESIDE = ("_raw", "_unbounded", "_uncertainty")  # suffixes of the variables that accompany a denoised channel
 PARTS = ("", "random_", "systematic_")  # of `<name>_<part>uncertainty`
+REFERENCE = ("reference_temperature_c", "reference_pressure_hpa")  # of concentrations per volume; none: ambient air
 SPECIES = "combined_from"  # attribute of a species' variable: its channels and their weights
 CONFORM = "pass the flight through `pc2dae.flight.conform`"
 _YEARS = (1970, 2200)  # range of plausible time stamps
@@ -30,14 +32,16 @@ _COMMON: dict[str, dict[str, str]] = {
     "air_pressure": {"units": "hPa", "standard_name": "air_pressure", "long_name": "air pressure"},
     "latitude": {"units": "degrees_north", "standard_name": "latitude", "long_name": "latitude", "axis": "Y"},
     "longitude": {"units": "degrees_east", "standard_name": "longitude", "long_name": "longitude", "axis": "X"},
-    "altitude": {
-        "units": "m",
-        "standard_name": "altitude",
-        "long_name": "altitude above the geoid",
-        "positive": "up",
-        "axis": "Z",
-    },
+    "altitude": {"units": "m", "positive": "up", "axis": "Z"},
     "ground_speed": {"units": "m s-1", "standard_name": "platform_speed_wrt_ground", "long_name": "speed over ground"},
+}
+ALTITUDES: dict[str, dict[str, str]] = {  # attributes of `altitude` by what it is above
+    "sea level": {"standard_name": "altitude", "long_name": "altitude above the geoid"},
+    "ground": {"standard_name": "height", "long_name": "height above ground, from the take-off point"},
+    "ellipsoid": {
+        "standard_name": "height_above_reference_ellipsoid",
+        "long_name": "height above the WGS 84 ellipsoid",
+    },
 }
 COMMON_UNITS = {name: attrs["units"] for name, attrs in _COMMON.items()}  # of environment and motion
 
@@ -62,6 +66,8 @@ def new_flight(
         if name in values or name in suite.names:
             column = np.asarray(values.get(name, np.full(len(stamps), np.nan)), dtype=np.float64)
             found[name] = xr.Variable("time", column, dict(_COMMON.get(name, {})))
+    if "altitude" in found:
+        found["altitude"].attrs |= ALTITUDES[suite.altitude_above]
     for name, other in values.items():
         if name not in found:
             found[name] = xr.Variable("time", np.asarray(other))
@@ -78,6 +84,8 @@ def new_flight(
             found[name].attrs["standard_name"] = channel.standard_name
         if channel.wavelength_nm is not None:
             found[name].attrs["radiation_wavelength_nm"] = channel.wavelength_nm
+        if channel.reference_pressure_hpa is not None and is_per_volume(channel.units):
+            found[name].attrs |= {key: getattr(channel, key) for key in REFERENCE}
         bits = (
             np.zeros(len(stamps), np.int32) if flags is None or name not in flags else np.asarray(flags[name], np.int32)
         )
@@ -90,7 +98,7 @@ def new_flight(
     flight = xr.Dataset(coords={"time": ("time", stamps, time_attrs)}).assign(found)
     flight = flight.set_coords([n for n in ("latitude", "longitude", "altitude") if n in flight])
     flight.attrs = {
-        "title": f"UAV flight {flight_id}",
+        "title": f"flight {flight_id}",
         "id": flight_id,
         "level": level,
         "suite": suite.model_dump_json(exclude_defaults=True),

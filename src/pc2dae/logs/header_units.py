@@ -20,8 +20,8 @@ _SPELLINGS = {
     **{f"{unit}v": unit for unit in ("ppt", "ppb", "ppm")},
     "nmolmol1": "ppb", "nmolmol": "ppb", "umolmol1": "ppm", "umolmol": "ppm", "mb": "hPa", "mbar": "hPa",
     "c": "degC", "celsius": "degC", "kelvin": "K", "f": "degF", "fahrenheit": "degF", "torr": "mmHg",
-    "feet": "ft", "meters": "m", "metres": "m", "mps": "m s-1", "ms": "m s-1", "kmh": "km h-1", "kph": "km h-1",
-    "kt": "kn", "kts": "kn", "knots": "kn",
+    "feet": "ft", "foot": "ft", "meters": "m", "metres": "m", "mps": "m s-1", "ms": "m s-1", "kmh": "km h-1",
+    "kph": "km h-1", "kt": "kn", "kts": "kn", "knots": "kn",
 }  # fmt: skip
 _CONCENTRATIONS = ("mixing ratio", "mass concentration")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from typing import Annotated, Literal
@@ -9,12 +10,19 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, ValidationInfo, field_validator, model_validator
 
 from pc2dae.errors import SuiteError, nearest
+from pc2dae.suite.metadata import Metadata
 from pc2dae.suite.source import Source
-from pc2dae.suite.units import canonical_units, conversion
+from pc2dae.suite.units import canonical_units, contradiction, is_mole_fraction
 
 ENVIRONMENT = ("air_temperature", "relative_humidity", "air_pressure")  # degC, %, hPa
 Compensation = Literal["aan-803", "equation-1"]
 KernelKind = Literal["first_order", "gaussian", "two_step"]
+AltitudeReference = Literal["sea level", "ground", "ellipsoid"]
+_ALTITUDES: tuple[tuple[AltitudeReference, str], ...] = (  # in the name of its column, the first one counts
+    ("sea level", r"msl|asl|sea|geoid"),
+    ("ellipsoid", r"ellips|hae|wgs"),
+    ("ground", r"agl(?!e)|ground|rel|height|home|take.?off|launch"),
+)
 MOTION = ("latitude", "longitude", "altitude", "ground_speed")  # degrees_north, degrees_east, m, m s-1
 
 # What other stages call their variables, and what these hold: a channel of that name would replace them.
@@ -60,6 +68,8 @@ class Channel(_Part):
     difference_of: tuple[Name, Name] | None = None  # derived, not measured: first minus second
     pressure_exponent: float | None = Field(default=None, gt=0, le=3)  # NDIR: reading = true·(P/1013.25 hPa)^n
     dry: bool = False  # to be converted from mole fraction in moist air to that in dry air
+    reference_temperature_c: float | None = Field(default=None, gt=-100, lt=100)  # of masses per volume …
+    reference_pressure_hpa: float | None = Field(default=None, gt=100, lt=1200)  # … (both absent: ambient air)
     noise_sigma: float | None = Field(default=None, gt=0)  # what a live stream assumes for its first 30 s
     background: float | None = None  # clean air here; used to re-zero only when asked
     background_uncertainty: float = Field(default=0.0, ge=0)
@@ -71,6 +81,13 @@ class Channel(_Part):
     def is_ndir(self) -> bool:
         """Whether its readings are to be corrected for pressure or humidity."""
         return self.pressure_exponent is not None or self.dry
+
+    @property
+    def reference(self) -> tuple[float, float] | None:
+        """Temperature [degC] and pressure [hPa] that masses refer to; None for those of the air."""
+        if self.reference_temperature_c is None or self.reference_pressure_hpa is None:
+            return None
+        return self.reference_temperature_c, self.reference_pressure_hpa
 
     @property
     def reading_limits(self) -> tuple[float | None, float | None]:
@@ -97,8 +114,29 @@ class Channel(_Part):
 
     @model_validator(mode="after")
     def _dry_is_a_mole_fraction(self) -> Channel:
-        if self.dry and conversion(self.units, "ppb") is None:
+        if self.dry and not is_mole_fraction(self.units):
             raise SuiteError(f"channel '{self.name}': dry needs a mole fraction, such as ppm, not {self.units}")
+        if self.dry and (self.standard_name or "").endswith("_in_dry_air"):
+            raise SuiteError(
+                f"channel '{self.name}': dry = true converts readings in moist air, but {self.standard_name} is dry",
+                hint="remove dry if the readings are dry already, otherwise write …_in_air",
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _standard_name_has_these_units(self) -> Channel:
+        if self.standard_name is not None and (hint := contradiction(self.standard_name, self.units)) is not None:
+            raise SuiteError(
+                f"channel '{self.name}': standard_name {self.standard_name} contradicts units {self.units}", hint=hint
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _reference_is_complete(self) -> Channel:
+        stated = self.reference_temperature_c, self.reference_pressure_hpa
+        if (stated[0] is None) != (stated[1] is None):
+            missing = "reference_temperature_c" if stated[0] is None else "reference_pressure_hpa"
+            raise SuiteError(f"channel '{self.name}': {missing} is missing", hint="state both, or none for ambient air")
         return self
 
     @model_validator(mode="after")
@@ -152,9 +190,11 @@ class Suite(_Part):
     rate_hz: float = Field(default=1.0, gt=0)
     missing: tuple[float, ...] = ()
     compensation: Compensation = "aan-803"  # of electrochemical cells; equation-1 is the paper's
+    metadata: Metadata = Metadata()
     time: TimeColumn = TimeColumn()
     environment: dict[Literal["air_temperature", "relative_humidity", "air_pressure"], str] = {}
     motion: dict[Literal["latitude", "longitude", "altitude", "ground_speed"], str] = {}
+    altitude_reference: AltitudeReference | None = None  # default: by the column's name, else sea level
     family: tuple[Family, ...] = Field(min_length=1)
     sources: dict[str, Annotated[Source, PlainSerializer(str)]] = {}  # of channels and air, in instrument logs
 
@@ -172,6 +212,14 @@ class Suite(_Part):
     def names(self) -> tuple[str, ...]:
         """The channels' names, family by family."""
         return tuple(channel.name for channel in self.channels)
+
+    @property
+    def altitude_above(self) -> AltitudeReference:
+        """What the altitude is measured from: as stated, else by the name of its column, else sea level."""
+        if self.altitude_reference is not None:
+            return self.altitude_reference
+        column = self.sources["altitude"].column if "altitude" in self.sources else self.motion.get("altitude", "")
+        return next((above for above, name in _ALTITUDES if re.search(name, column.lower())), "sea level")
 
     def __getitem__(self, name: str) -> Channel:
         for channel in self.channels:
@@ -241,6 +289,12 @@ class Suite(_Part):
                     raise SuiteError(
                         f"channel '{channel.name}': {key} names '{partner}', which is not another channel",
                         hint=nearest(partner, others),
+                    )
+                if channel.reference != self[partner].reference:
+                    raise SuiteError(
+                        f"channels '{channel.name}' and '{partner}' refer to different conditions, but {key} compares"
+                        " them",
+                        hint="give both the same reference_temperature_c and reference_pressure_hpa",
                     )
 
 

@@ -11,7 +11,8 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from pc2dae.errors import SuiteError, nearest
+from pc2dae.errors import SuiteError, nearest, nearest_first
+from pc2dae.suite.metadata import Metadata
 from pc2dae.suite.model import Channel, Family, Suite, TimeColumn
 
 _PRESETS = files("pc2dae.suite") / "presets"
@@ -66,7 +67,8 @@ def _validated(build: Any, where: str) -> Suite:
         problem = min(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
         key = _key(problem["loc"])
         if problem["type"] == "extra_forbidden":
-            hint = nearest(str(problem["loc"][-1]), _keys_at(problem["loc"]))
+            choose = nearest_first if problem["loc"][0] == "metadata" else nearest
+            hint = choose(str(problem["loc"][-1]), _keys_at(problem["loc"]))
             raise SuiteError(f"{where}: unknown key '{key}'", hint=hint) from None
         if problem["type"] == "literal_error" and problem["loc"][-1] == "[key]":  # keys of [environment] and [motion]
             hint = nearest(str(problem["input"]), _literals(str(problem["loc"][0])))
@@ -94,7 +96,12 @@ def _key(loc: Iterable[int | str]) -> str:
 
 def _keys_at(loc: tuple[int | str, ...]) -> list[str]:
     parents = [part for part in loc[:-1] if isinstance(part, str)]
-    tables: dict[str, type[BaseModel]] = {"family": Family, "channel": Channel, "time": TimeColumn}
+    tables: dict[str, type[BaseModel]] = {
+        "family": Family,
+        "channel": Channel,
+        "time": TimeColumn,
+        "metadata": Metadata,
+    }
     model: type[BaseModel] = Suite
     for parent in parents:
         model = tables.get(parent, model)

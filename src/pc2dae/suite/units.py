@@ -1,14 +1,17 @@
-"""Units as text: one spelling for each, so that no stage has to guess."""
+"""Units as text: one spelling for each, so that no stage has to guess; pint converts between them."""
 
 from __future__ import annotations
 
 import re
+from fractions import Fraction
+from functools import cache
+from typing import Any
 
 from pc2dae.errors import SuiteError, nearest
 
-_BASES = ["degC", "degrees_north", "degrees_east", "degree", "deg", "mol", "min", "count", "counts", "ppm", "ppb",
-          "ppt", "Pa", "Hz", "bar", "mbar", "g", "m", "s", "h", "L", "l", "K", "V", "A", "W", "J", "rad", "sr", "%",
-          "1"]  # fmt: skip
+_BASES = ["degC", "degF", "degrees_north", "degrees_east", "degree", "deg", "mol", "min", "counts", "count", "ppm",
+          "ppb", "ppt", "mmHg", "inHg", "Pa", "Hz", "bar", "mph", "kn", "ft", "g", "m", "s", "h", "L", "l", "K", "V",
+          "A", "W", "J", "rad", "sr", "%", "1"]  # fmt: skip
 _PREFIXES = ["", "n", "u", "m", "c", "d", "h", "k", "M", "G", "p"]
 _TERM = re.compile(rf"(?:{'|'.join(_PREFIXES[1:])})?(?:{'|'.join(re.escape(b) for b in _BASES)})(?:-?[1-9])?")
 _COMMON = ["ng m-3", "ug m-3", "mg m-3", "ppb", "ppm", "ppt", "umol mol-1", "nmol mol-1", "mmol mol-1", "Mm-1", "m-1",
@@ -19,20 +22,22 @@ _SPELLINGS = {
     "degree_celsius": "degC", "degrees_celsius": "degC", "kelvin": "K", "degk": "K", "deg k": "K",
     "mbar": "hPa", "mb": "hPa", "millibar": "hPa", "meter": "m", "meters": "m", "metre": "m", "metres": "m",
     "f": "degF", "degf": "degF", "deg_f": "degF", "fahrenheit": "degF", "degree_fahrenheit": "degF",
+    "foot": "ft", "feet": "ft", "knot": "kn", "knots": "kn", "kt": "kn", "kts": "kn", "torr": "mmHg",
 }  # fmt: skip
 _ANGLE = re.compile(r"(decimal[ _])?deg(ree)?s?([ _]?(north|east|n|e))?")
-# Within a group, a value in one unit is (value + offset) · size in the base unit.
-_GROUPS = [
-    {"mol mol-1": 1.0, "%": 1e-2, "mmol mol-1": 1e-3, "ppm": 1e-6, "umol mol-1": 1e-6, "ppb": 1e-9, "nmol mol-1": 1e-9,
-     "ppt": 1e-12, "pmol mol-1": 1e-12},
-    {"kg m-3": 1e3, "g m-3": 1.0, "mg m-3": 1e-3, "ug m-3": 1e-6, "ng m-3": 1e-9, "pg m-3": 1e-12},
-    {"Pa": 1.0, "hPa": 1e2, "kPa": 1e3, "bar": 1e5, "mmHg": 133.3224, "inHg": 3386.389},  # the last two: NIST SP 811
-    {"m": 1.0, "km": 1e3, "ft": 0.3048},
-    {"m s-1": 1.0, "km h-1": 1 / 3.6, "kn": 1852 / 3600, "mph": 0.44704},
-    {"degC": 1.0, "K": 1.0, "degF": 5 / 9},
-]  # fmt: skip
-_OFFSETS = {"degC": 273.15, "degF": 459.67}
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻µμ", "0123456789-uu")
+_FRACTION = re.compile(r"pp[mbt]|%|[munp]?mol mol-1")
+# How a CF standard name begins, the units it has, and one of them.
+_QUANTITIES = {
+    "mole_fraction_of": (rf"{_FRACTION.pattern}|1", "ppb"),
+    "mass_fraction_of": (r"[kmunp]?g k?g-1|%|1", "ug kg-1"),
+    "mass_concentration_of": (r"[kmunp]?g (c?m-3|[lL]-1)", "ug m-3"),
+    "mole_concentration_of": (r"[munp]?mol (c?m-3|[lL]-1)", "umol m-3"),
+    "number_concentration_of": (r"(counts? |1 )?(c?m-3|[lL]-1)", "cm-3"),
+    "volume_absorption_coefficient": (r"[kM]?m-1", "Mm-1"),
+    "volume_scattering_coefficient": (r"[kM]?m-1", "Mm-1"),
+    "volume_extinction_coefficient": (r"[kM]?m-1", "Mm-1"),
+}
 
 
 def canonical_units(text: str) -> str:
@@ -48,24 +53,71 @@ def canonical_units(text: str) -> str:
     raise SuiteError(f"'{text}' is not a unit", hint=nearest(text, _COMMON))
 
 
+@cache
 def conversion(given: str, wanted: str) -> tuple[float, float] | None:
     """Factor and offset that bring values from the unit `given` to the unit `wanted`; None where there is none.
 
-    >>> conversion("ppmv", "ppb")
-    (1000.0, 0.0)
+    >>> conversion("ppmv", "ppb"), conversion("feet", "m"), conversion("ug m-3", "ppb")
+    ((1000.0, 0.0), (0.3048, 0.0), None)
     """
-    here, there = (_spelled(text) for text in (given, wanted))
+    here, there = (spelled(text) for text in (given, wanted))
     if here == there:
         return 1.0, 0.0
-    for sizes in _GROUPS:
-        if here in sizes and there in sizes:
-            larger = sizes[here] >= sizes[there]  # a power of ten is exact, its inverse is not
-            factor = round(sizes[here] / sizes[there], 12) if larger else 1 / round(sizes[there] / sizes[here], 12)
-            return factor, factor * _OFFSETS.get(here, 0.0) - _OFFSETS.get(there, 0.0)
-    return None
+    # To pint, ppm, degrees, counts and 1 are all numbers without a dimension.
+    if {here, there} & {"1", "count", "counts"} or is_mole_fraction(here) != is_mole_fraction(there):
+        return None
+    if not all(_TERM.fullmatch(term) for term in (*here.split(), *there.split())):
+        return None
+    from pint.errors import DimensionalityError
+
+    units = [re.sub(r"(-?\d)(?= |$)", r"**\1", text).replace(" ", "*") for text in (here, there)]
+    try:
+        zero, one = (_registry().convert(Fraction(number), *units) for number in (0, 1))
+    except DimensionalityError:
+        return None
+    return float(one - zero), float(zero)
 
 
-def _spelled(text: str) -> str:
+@cache
+def _registry() -> Any:
+    """The units of pint as fractions, so that powers of ten are exact, with the parts per billion that it lacks."""
+    from pint import UnitRegistry
+
+    registry: Any = UnitRegistry(non_int_type=Fraction)
+    for definition in ("ppb = 1e-9", "ppt = 1e-12"):
+        registry.define(definition)
+    return registry
+
+
+def is_mole_fraction(units: str) -> bool:
+    """Whether a unit is one of mole fractions; without pint, for suites on a drone."""
+    return _FRACTION.fullmatch(spelled(units)) is not None
+
+
+def is_per_volume(units: str) -> bool:
+    """Whether a unit is one of quantities in a volume of air, which depend on its temperature and pressure."""
+    patterns = [pattern for kind, (pattern, _) in _QUANTITIES.items() if "fraction" not in kind]
+    return any(re.fullmatch(pattern, spelled(units)) for pattern in patterns)
+
+
+def contradiction(standard_name: str, units: str) -> str | None:
+    """What to write instead of a CF standard name that cannot have these units; None where the two agree.
+
+    >>> contradiction("mole_fraction_of_ozone_in_air", "ug m-3")
+    'write mass_concentration_of_ozone_in_air, or units such as ppb'
+    """
+    unit = spelled(units)
+    kind = next((k for k in _QUANTITIES if standard_name.startswith(k)), None)
+    if kind is None or re.fullmatch(_QUANTITIES[kind][0], unit):
+        return None
+    instead = f"write units such as {_QUANTITIES[kind][1]}"
+    other = next((k for k, (pattern, _) in _QUANTITIES.items() if re.fullmatch(pattern, unit)), "")
+    if kind.endswith("_of") and other.endswith("_of"):
+        instead = f"write {standard_name.replace(kind, other)}, or units such as {_QUANTITIES[kind][1]}"
+    return instead
+
+
+def spelled(text: str) -> str:
     """The canonical spelling of a unit, however a file spells it; other text is returned unchanged."""
     plain = _SPELLINGS.get(text.strip().lower(), text.strip())
     if _ANGLE.fullmatch(plain.lower()):

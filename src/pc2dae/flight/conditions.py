@@ -1,0 +1,137 @@
+"""Temperature and pressure that concentrations per volume of air refer to, and conversions that depend on them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from pc2dae.arrays import Array, Mask
+from pc2dae.errors import FlightError
+from pc2dae.flags import MISSING
+from pc2dae.flight.air import (
+    MOLAR_MASS_G,
+    NEAR_S,
+    STANDARD_C,
+    STANDARD_HPA,
+    ZERO_CELSIUS,
+    at_conditions,
+    in_mass_concentration,
+    in_mole_fraction,
+    interpolated_air,
+)
+from pc2dae.flight.schema import REFERENCE, add_history, suite_of
+from pc2dae.suite import Channel
+from pc2dae.suite.species import NG_M3, PPB, species_of
+from pc2dae.suite.units import is_per_volume, spelled
+
+_BESIDE = ("_raw", "_unbounded", "_response", "_uncertainty", "_random_uncertainty", "_systematic_uncertainty")
+_BUDGET = ("zero_uncertainty", "drift_uncertainty", "gain_anchor")  # attributes of a calibrated channel, in its units
+_LEVELS = ("lower_bound", "valid_min", "valid_max", "detection_limit", "noise_sigma", "background",
+           "background_uncertainty")  # keys of a channel in its units  # fmt: skip
+ADD_AIR = "add air_temperature and air_pressure, or state reference_temperature_c and reference_pressure_hpa"
+
+
+def air_of(flight: xr.Dataset, channel: Channel) -> tuple[Array, Array]:
+    """Temperature [degC] and pressure [hPa], (time,), that a channel's masses refer to.
+
+    They are those of the suite's reference conditions, else the flight's own, NaN farther than 60 s from any
+    measurement.
+    """
+    time = flight["time"].values
+    if channel.reference is not None:
+        return np.full(len(time), channel.reference[0]), np.full(len(time), channel.reference[1])
+    unknown = np.full(len(time), np.nan)
+    measured = (flight[n].values if n in flight else unknown for n in ("air_temperature", "air_pressure"))
+    temperature, pressure = ((time, np.asarray(values, np.float64)) for values in measured)
+    return interpolated_air(time, temperature, pressure)
+
+
+def is_gas_conversion(channel: Channel, given: str, wanted: str) -> bool:
+    """Whether a channel's units differ as a mole fraction from a mass concentration, of a gas with a known mass."""
+    units = spelled(given), spelled(wanted)
+    is_mixed = any(a in PPB and b in NG_M3 for a, b in (units, units[::-1]))
+    return is_mixed and species_of(channel) in MOLAR_MASS_G
+
+
+def gas_factor(channel: Channel, given: str, wanted: str, air: tuple[Array, Array]) -> Array:
+    """Factor from one of the two kinds of units to the other, at temperature [degC] and pressure [hPa] of the air."""
+    species, here, there = str(species_of(channel)), spelled(given), spelled(wanted)
+    one = np.ones(len(air[0]))
+    if here in NG_M3:
+        return in_mole_fraction(one, here, species, *air) / PPB[there]
+    return in_mass_concentration(PPB[here] * one, there, species, *air)
+
+
+def missing_air(air: tuple[Array, Array]) -> str:
+    """The quantities of the air that are never known, for a message; empty if both are known at times."""
+    names = ("temperature", "pressure")
+    return " and ".join(name for name, values in zip(names, air, strict=True) if not np.isfinite(values).any())
+
+
+def at_standard_conditions(flight: xr.Dataset) -> xr.Dataset:
+    """The flight with all concentrations per volume of air at 273.15 K and 1013.25 hPa.
+
+    Values farther than 60 s from any temperature or pressure are missing; a channel without any is an error.
+    """
+    suite = suite_of(flight)
+    wanted = dict(zip(REFERENCE, (STANDARD_C, STANDARD_HPA), strict=True))
+    said = f"at {ZERO_CELSIUS + STANDARD_C:g} K and {STANDARD_HPA:g} hPa"
+    new: dict[str, xr.Variable] = {}
+    changed: dict[str, Channel] = {}
+    lost: list[str] = []
+    for channel in suite.channels:
+        if not is_per_volume(channel.units) or channel.reference == (STANDARD_C, STANDARD_HPA):
+            continue
+        name, air = channel.name, air_of(flight, channel)
+        factor = at_conditions(np.ones(len(air[0])), air, (STANDARD_C, STANDARD_HPA))
+        values, known = np.isfinite(flight[name].values), np.isfinite(factor)
+        if values.any() and not (values & known).any():
+            what = missing_air(air) or "temperature and pressure at the same time"
+            raise FlightError(f"'{name}' cannot be given {said}: no {what} of the air", hint=ADD_AIR)
+        scaled = scaled_variables(flight, name, factor)
+        for key, variable in scaled.items():
+            variable.attrs |= wanted | {"long_name": f"{variable.attrs.get('long_name', key)} {said}"}
+        lost += [f"{int((values & ~known).sum()):,} of {name}"] if (values & ~known).any() else []
+        new |= scaled | {f"qc_{name}": _flagged(flight[f"qc_{name}"].variable, ~known)}
+        changed[name] = scaled_channel(channel, factor).model_copy(update=wanted)
+    if not new:
+        return flight
+    families = tuple(
+        family.model_copy(update={"channel": tuple(changed.get(c.name, c) for c in family.channel)})
+        for family in suite.family
+    )
+    described = suite.model_copy(update={"family": families}).model_dump_json(exclude_defaults=True)
+    line = f"{', '.join(changed)} given {said}"
+    line += f"; without temperature or pressure within {NEAR_S:g} s, now missing: {', '.join(lost)}" if lost else ""
+    return add_history(flight.assign(new).assign_attrs(suite=described), line)
+
+
+def _flagged(flags: xr.Variable, missing: Mask) -> xr.Variable:
+    bits = flags.values | np.where(missing, MISSING, 0)
+    return xr.Variable(flags.dims, bits.astype(flags.dtype), flags.attrs)
+
+
+def scaled_channel(channel: Channel, factor: Array) -> Channel:
+    """A channel with all its limits and levels times the median of a factor (time,)."""
+    middle = float(np.nanmedian(factor))
+    stated = {key: getattr(channel, key) for key in _LEVELS}
+    return channel.model_copy(update={key: value * middle for key, value in stated.items() if value is not None})
+
+
+def scaled_variables(flight: xr.Dataset, name: str, factor: Array) -> dict[str, xr.Variable]:
+    """A channel and the variables beside it times a factor (time,), with the attributes of its calibration."""
+    found: dict[str, xr.Variable] = {}
+    for key in (name, *(f"{name}{ending}" for ending in _BESIDE)):
+        if key in flight:
+            variable = flight[key].variable
+            found[key] = xr.Variable(variable.dims, variable.values * factor, dict(variable.attrs))
+    middle = float(np.nanmedian(factor))
+    attrs: dict[str, Any] = found[name].attrs
+    attrs |= {key: float(attrs[key]) * middle for key in _BUDGET if key in attrs}
+    if "cross_uncertainty" in attrs:
+        cross = json.loads(attrs["cross_uncertainty"])
+        attrs["cross_uncertainty"] = json.dumps({gas: u * middle for gas, u in cross.items()})
+    return found
