@@ -6,6 +6,7 @@ from scipy.signal import lfilter
 
 from pc2dae.align.clocks import compare, find_clocks
 from pc2dae.align.delays import response_delays
+from pc2dae.errors import LogError
 from pc2dae.flight.schema import new_flight
 from pc2dae.flight.stream import Stream
 from suites import make_suite
@@ -46,6 +47,32 @@ def test_an_offset_is_found_from_pressure(offset):
     assert fit.found
     assert fit.offset_s == pytest.approx(offset, abs=0.1)
     assert np.abs(fit.corrected(other).time - gps.time).max() < np.timedelta64(150, "ms")
+
+
+@pytest.mark.parametrize("offset", [-560.0, 95.3, 240.0])
+def test_minutes_are_found_from_pressure(offset):
+    gps, other = pair(6, offset, minutes=30)
+    fit = compare(gps, other, "pressure")
+    assert fit is not None
+    assert fit.offset_s == pytest.approx(offset, abs=0.1)
+    assert not compare(gps, pair(1006, offset, minutes=30)[1], "pressure").found
+    halved = Stream(other.instrument, "", other.time, {"pressure": other.columns["pressure"] / 2}, other.units)
+    assert not compare(gps, halved, "pressure").found  # not the same pressure
+
+
+def test_a_stated_offset_is_applied_and_used_as_reference():
+    gps, other = pair(7, 700.0)  # more than is searched
+    lone = stream("pms5003", (gps.time - T0).astype(np.int64) / 1e9 + 700.0, temperature=other.columns["temperature"])
+    assert [fit.found for fit in find_clocks([gps, other, lone])] == [True, False, False]
+    fits = find_clocks([gps, other, lone], {"bme280": 700.0, "pms5003": 0.0})
+    assert [(fit.offset_s, fit.by) for fit in fits[1:]] == [(700.0, "stated offset"), (0.0, "stated offset")]
+    assert np.abs(fits[1].corrected(other).time - gps.time).max() < np.timedelta64(1, "ms")
+    fits = find_clocks([gps, other, lone], {"bme280": 700.0, "ardupilot": -1.0})
+    assert fits[0].offset_s == -1.0
+    with pytest.raises(LogError, match=r"clock offset of 'bme': no such instrument; known: bme280, "):
+        find_clocks([gps, other], {"bme": 5.0})
+    with pytest.raises(LogError, match=r"'bme280': nan is not a number of seconds; .* negative if behind"):
+        find_clocks([gps, other], {"bme280": float("nan")})
 
 
 def test_stamps_cut_to_whole_seconds_count_as_their_middle():

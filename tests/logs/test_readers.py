@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gzip
+import struct
 import zipfile
 
 import numpy as np
@@ -53,6 +54,23 @@ def test_pymavlink_reads_our_dataflash(tmp_path):
     assert first.Lat == pytest.approx(written.columns["latitude"][0], abs=1e-7)
     assert first._timestamp == pytest.approx(START.astype(np.int64) / 1e9, abs=1e-3)
     log.close()
+
+
+def test_the_wind_an_autopilot_estimates(tmp_path):
+    module, written = streams()["ardupilot"]
+    module.write(tmp_path / "log.bin", written)
+    kind, letters = 140, "QBccccchhhhhhfff"
+    record = struct.Struct("<2sB" + "".join(module.STRUCT[letter] for letter in letters))
+    labels = b"TimeUS,C,AX,AY,AZ,VWN,VWE,MN,ME,MD,MX,MY,MZ,IDX,IDY,IS"
+    more = module.HEAD + struct.pack("<BBB4s16s64s", module.FMT, kind, record.size, b"XKF2", letters.encode(), labels)
+    for i in range(COUNT):  # towards south-east, estimated from the fifth second on
+        north, east = (-150, 200) if i >= 5 else (0, 0)
+        more += record.pack(module.HEAD, kind, 60_000_000 + i * 1_000_000, 0, 0, 0, 0, north, east, *[0] * 9)
+    (tmp_path / "log.bin").write_bytes((tmp_path / "log.bin").read_bytes() + more)
+    (found,) = read_logs([tmp_path / "log.bin"]).streams
+    assert np.flatnonzero(np.isnan(found.columns["eastward_wind"])).tolist() == [0, 1, 2, 3, 4]
+    assert found.columns["eastward_wind"][-1] == pytest.approx(2.0)
+    assert found.columns["northward_wind"][-1] == pytest.approx(-1.5)
 
 
 CASES = {  # name → instrument, first stamp, a column with a value: (row, value)

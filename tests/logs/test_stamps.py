@@ -1,12 +1,16 @@
 from __future__ import annotations
 
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from pc2dae.errors import LogError
 from pc2dae.logs import csv, read_logs
-from pc2dae.logs.stamps import StampParser
+from pc2dae.logs.stamps import StampParser, zone_of
+from pc2dae.logs.zone_abbreviations import ABBREVIATIONS
 from suites import make_suite
 
 SUITE = make_suite({"all": {"a": "ppb"}}, name="x", time={"zone": "UTC"})
@@ -97,3 +101,26 @@ def test_seconds_and_milliseconds_do_not_mix_in_one_file():
     ]
     assert parse([seconds, "17126937762"])[1] == "NaT"  # 2512, which nanoseconds cannot hold
     assert parse(["1712693775250", "1712693776250"]) == ["2024-04-09T20:16:15.250", "2024-04-09T20:16:16.250"]
+
+
+@pytest.mark.parametrize(
+    ("zone", "said"),
+    [
+        ("CDT", 'unknown time zone \'CDT\'; write "America/Chicago", or "-05:00" if the clock stays on CDT all year'),
+        ("cst", 'CST is ambiguous: write "America/Chicago" (-06:00) or "Asia/Shanghai" (+08:00)'),
+        ("BST", '"Europe/London" (+01:00) or "Asia/Dhaka" (+06:00)'),
+        ("America/Chicgo", "did you mean 'America/Chicago'?"),
+    ],
+)
+def test_an_abbreviated_zone_is_answered_with_its_place(zone, said):
+    with pytest.raises(LogError) as error:
+        zone_of(zone)
+    assert said in str(error.value)
+    assert "UCT" not in str(error.value)
+
+
+def test_every_abbreviation_has_the_offset_of_its_place():
+    for abbreviation, meanings in ABBREVIATIONS.items():
+        for offset, place in meanings:
+            known = {datetime(2024, month, 1, tzinfo=ZoneInfo(place)).utcoffset() for month in (1, 7)}
+            assert zone_of(offset).utcoffset(None) in known, (abbreviation, place)

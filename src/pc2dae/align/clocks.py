@@ -3,31 +3,41 @@
 Plume signals are not used: their delay is the sensor's response. A slow thermometer is delayed too: if a lag explains
 the two records better than a shift alone, the delay is attributed to the sensor and no clock offset is reported.
 A pressure inside an instrument is delayed by less than a second, which `align.pressure_lag` subtracts.
+Offsets of up to a minute are searched first; beyond that, up to ten minutes, only position and pressure count, and the
+two records must also agree in size. An offset that the user states is applied as it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.ndimage import gaussian_filter1d
 from scipy.optimize import minimize_scalar
 
+from pc2dae.align.clock_faults import LOGGED_TIME
+from pc2dae.align.distant_shift import distant_shift
 from pc2dae.align.pressure_lag import FINE_S, INSIDE, clock_part, lagged, slow_basis
 from pc2dae.arrays import Array
+from pc2dae.errors import LogError, nearest_first
 from pc2dae.flight.stream import Stream
 
 STEP_S = 0.25  # grid on which the two records are compared
 SMOOTH_S = 1.5  # both are smoothed equally, so that the noise of neither biases the shift
-REACH_S = 60.0  # largest offset searched
+REACH_S = 60.0  # searched around the best guess: no offset, or that of `align.distant_shift`
 MIN_S = 120.0  # shortest overlap
 WORST_SIGMA_S = 0.25  # an offset is known if its standard error is below
 LEAST_GAIN = 60.0  # in units of the residual variance: what the best shift must explain over no agreement
 LEAST_LEAD = 40.0  # … and over any shift 4 s or more away
+STRICTER = 2.0  # times both for an offset beyond REACH_S, since twenty times as many were searched
+SAME_SIZE = (0.8, 1.25)  # … whose records must also have the same amplitude
 LAG_GAIN = 12.0  # … above which a lag explains more than the shift alone
 LONG_RECORD_S = 3 * 3600.0  # drift is estimated for longer records
 LAGS_S = (2.0, 5.0, 12.0, 30.0, 80.0)
+
+STATED = "stated offset"  # `by` of an offset from the user
+STATED_HINT = "seconds that the instrument's clock is ahead: 95 if it shows 12:01:35 at 12:00:00, negative if behind"
 
 # In order of preference; True if a sensor may lag by more than a second.
 QUANTITIES: dict[str, tuple[tuple[str, ...], bool]] = {
@@ -55,8 +65,10 @@ class ClockFit:
         if not self.found or (self.offset_s == 0.0 and self.drift_ppm == 0.0):
             return stream
         since = (stream.time - stream.time.min()).astype(np.int64) / 1e9
-        late = self.offset_s + 1e-6 * self.drift_ppm * since - cut_s(stream)
-        return replace(stream, time=stream.time - np.rint(late * 1e9).astype(np.int64).astype("timedelta64[ns]"))
+        late = self.offset_s + 1e-6 * self.drift_ppm * since - (cut_s(stream) if stream.instrument != "csv" else 0.0)
+        time = stream.time - np.rint(late * 1e9).astype(np.int64).astype("timedelta64[ns]")
+        notes = {key: value for key, value in stream.notes.items() if key not in ("stamp", LOGGED_TIME)}  # wrong now
+        return replace(stream, time=time, notes=notes)
 
 
 def cut_s(stream: Stream) -> float:
@@ -64,13 +76,18 @@ def cut_s(stream: Stream) -> float:
     return 0.5 if not np.any(stream.time.astype(np.int64) % 1_000_000_000) else 0.0
 
 
-def find_clocks(streams: Sequence[Stream]) -> list[ClockFit]:
-    """Each stream's clock, in the order given, relative to GPS time if available, else to the best connected stream."""
+def find_clocks(streams: Sequence[Stream], stated: Mapping[str, float] | None = None) -> list[ClockFit]:
+    """Each stream's clock, in the order given, relative to GPS time if available, else to the best connected stream.
+
+    `stated` are offsets by instrument: how far its clock is ahead [s]. They are applied, not checked.
+    """
+    fits = {key: ClockFit(key, True, offset_s, by=STATED) for key, offset_s in _checked(streams, stated or {}).items()}
     if len(streams) == 1 and streams[0].clock != "gps":
-        return [ClockFit(streams[0].key, True, 0.0, by="itself")]
-    settled = [stream for stream in streams if stream.clock == "gps"] or [_best_connected(streams)]
-    by = "GPS time" if settled[0].clock == "gps" else "reference"
-    fits = {stream.key: ClockFit(stream.key, True, 0.0, 0.0, by=by) for stream in settled}
+        return [fits.get(streams[0].key, ClockFit(streams[0].key, True, 0.0, by="itself"))]
+    trusted = [stream for stream in streams if stream.clock == "gps"] or [_best_connected(streams)]
+    by = "GPS time" if trusted[0].clock == "gps" else "reference"
+    fits = {stream.key: ClockFit(stream.key, True, 0.0, 0.0, by=by) for stream in trusted} | fits
+    settled = [fits[stream.key].corrected(stream) for stream in streams if stream.key in fits]
     for quantity in QUANTITIES:
         for stream in streams:
             if stream.key in fits and fits[stream.key].found:
@@ -82,6 +99,16 @@ def find_clocks(streams: Sequence[Stream]) -> list[ClockFit]:
                 settled.append(fit.corrected(stream))
     none = "no quantity in common with another instrument"
     return [fits.get(stream.key, ClockFit(stream.key, False, by=none)) for stream in streams]
+
+
+def _checked(streams: Sequence[Stream], stated: Mapping[str, float]) -> Mapping[str, float]:
+    keys = [stream.key for stream in streams]
+    for key, offset_s in stated.items():
+        if key not in keys:
+            raise LogError(f"clock offset of '{key}': no such instrument", hint=nearest_first(key, keys))
+        if not np.isfinite(offset_s):
+            raise LogError(f"clock offset of '{key}': {offset_s} is not a number of seconds", hint=STATED_HINT)
+    return stated
 
 
 def _best_connected(streams: Sequence[Stream]) -> Stream:
@@ -107,23 +134,38 @@ def compare(reference: Stream, stream: Stream, quantity: str) -> ClockFit | None
     origin = min(reference.time.min(), stream.time.min())
     x = _fresh(reference, ours, origin)
     y = _fresh(stream, theirs, origin)
+    far = 0.0 if QUANTITIES[quantity][1] else distant_shift(*x, *y)
+    fit = _compared(reference, stream, quantity, x, y, far) if abs(far) > REACH_S else None
+    return fit if fit is not None and fit.found else _compared(reference, stream, quantity, x, y, 0.0)
+
+
+def _compared(
+    reference: Stream,
+    stream: Stream,
+    quantity: str,
+    x: tuple[Array, Array],
+    y: tuple[Array, Array],
+    guess_s: float,
+) -> ClockFit:
+    """The stream's clock from two records (seconds, values), searched around a guess."""
     by = f"{quantity} of {reference.key}"
-    pair = _pair(*x, *y)
+    pair = _pair(*x, y[0] - guess_s, y[1])
     if pair is None:
         return ClockFit(stream.key, False, by=f"too little {quantity} in common with {reference.key}")
     may_lag = QUANTITIES[quantity][1]
     if pair.span_s > LONG_RECORD_S and not may_lag:
-        line = _drifting(pair, float((stream.time.min() - origin).astype(np.int64)) / 1e9)
+        line = _drifting(pair, float(y[0][0]) - guess_s, is_far=guess_s != 0)
         if line is not None:
-            return ClockFit(stream.key, True, *line, by=by)
-    found = pair.shift(may_lag=may_lag)
+            return ClockFit(stream.key, True, line[0] + guess_s, *line[1:], by=by)
+    found = pair.shift(may_lag=may_lag, is_far=guess_s != 0)
     if isinstance(found, str):
         return ClockFit(stream.key, False, by=f"{by}: {found}")
-    offset, sigma = found
+    offset, sigma = found[0] + guess_s, found[1]
     if sigma > WORST_SIGMA_S:
         return ClockFit(stream.key, False, sigma_s=sigma, by=f"{by}: known only to ±{sigma:.1f} s")
     spread = 0.0
-    if theirs in INSIDE and ours not in INSIDE and np.median(np.diff(x[0])) <= FINE_S:
+    inside = [_column(one, quantity) in INSIDE for one in (reference, stream)]
+    if inside == [False, True] and np.median(np.diff(x[0])) <= FINE_S:
         offset, spread = clock_part(*x, *y, offset)
     claimed = offset if abs(offset) > 3 * sigma else 0.0
     return ClockFit(stream.key, True, claimed, float(np.hypot(sigma, spread)), by=by)
@@ -162,13 +204,18 @@ class _ClockPair:
 
     def explained(self, shift_s: float) -> float:
         """Sum of squares of y that the reference, shifted, explains with a positive factor."""
+        seen, factor = self._fitted(shift_s)
+        return factor * float(seen @ self.y) if factor > 0 else 0.0
+
+    def _fitted(self, shift_s: float) -> tuple[Array, float]:
+        """The reference, shifted and without its slow part, and the factor by which it fits y best."""
         seen = np.interp(self.at - shift_s, self.grid, self.x)
         seen = seen - self.trend @ (self.trend.T @ seen)
-        power, product = float(seen @ seen), float(seen @ self.y)
-        return product * product / power if power > 0 and product > 0 else 0.0
+        power = float(seen @ seen)
+        return seen, float(seen @ self.y) / power if power > 0 else 0.0
 
-    def shift(self, *, may_lag: bool) -> tuple[float, float] | str:
-        """Best shift and its standard error [s], or the reason of failure."""
+    def shift(self, *, may_lag: bool, is_far: bool = False) -> tuple[float, float] | str:
+        """Best shift and its standard error [s], or the reason of failure; stricter around a guess (`is_far`)."""
         shifts = np.arange(-REACH_S, REACH_S + 0.1, 1.0)
         scores = np.array([self.explained(s) for s in shifts])
         top = int(np.argmax(scores))
@@ -182,7 +229,10 @@ class _ClockPair:
             max(total - explained, 1e-12 * total) / max(len(self.y) - self.trend.shape[1] - 2, 1) * self._ties(best)
         )
         far = scores[np.abs(shifts - best) >= 4.0]
-        if explained < LEAST_GAIN * variance or explained - far.max() < LEAST_LEAD * variance:
+        needed = variance * (STRICTER if is_far else 1.0)
+        if explained < LEAST_GAIN * needed or explained - far.max() < LEAST_LEAD * needed:
+            return "no agreement"
+        if is_far and not SAME_SIZE[0] < self._fitted(best)[1] < SAME_SIZE[1]:
             return "no agreement"
         if may_lag:
             lag = max(self._lagged_gain(best, tau) for tau in LAGS_S)
@@ -204,10 +254,8 @@ class _ClockPair:
 
     def _ties(self, shift_s: float) -> float:
         """Number of points per independent one, from the residual's lag-1 correlation: (1 + ρ)/(1 − ρ)."""
-        seen = np.interp(self.at - shift_s, self.grid, self.x)
-        seen = seen - self.trend @ (self.trend.T @ seen)
-        power = float(seen @ seen)
-        r = self.y - seen * (float(seen @ self.y) / power if power > 0 else 0.0)
+        seen, factor = self._fitted(shift_s)
+        r = self.y - seen * factor
         rho = float(np.clip(r[1:] @ r[:-1] / max(float(r @ r), 1e-300), 0.0, 0.95))
         return (1 + rho) / (1 - rho)
 
@@ -235,14 +283,14 @@ def _peak(score: Callable[[float], float], near: float, reach: float = 1.5) -> f
     return float(result.x)
 
 
-def _drifting(pair: _ClockPair, begin_s: float) -> tuple[float, float, float] | None:
+def _drifting(pair: _ClockPair, begin_s: float, *, is_far: bool) -> tuple[float, float, float] | None:
     """Offset at `begin_s`, its standard error [s] and drift [ppm] from shifts of segments; None if no clear drift."""
     when, shifts = [], []
     for piece in np.array_split(np.arange(len(pair.at)), 12):
         at = pair.at[piece]
         trend = slow_basis(at)
         y = pair.y[piece] - trend @ (trend.T @ pair.y[piece])
-        found = replace(pair, at=at, y=y, trend=trend).shift(may_lag=False)
+        found = replace(pair, at=at, y=y, trend=trend).shift(may_lag=False, is_far=is_far)
         if not isinstance(found, str) and found[1] < 1.0:
             when.append(float(at.mean()) - begin_s)
             shifts.append(found[0])

@@ -15,6 +15,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from pc2dae.align.channel_units import flight_names, in_suite_units
 from pc2dae.align.clock_faults import LOGGED_TIME
 from pc2dae.align.clocks import cut_s
 from pc2dae.arrays import Array, Index, Mask
@@ -48,6 +49,7 @@ def align(streams: Sequence[Stream], suite: Suite, *, flight_id: str = "flight")
     Suite variables come from `suite.sources` (from a plain CSV: by name); every other column is kept as
     `<instrument>[_<unit>]_<column>`, the number of rows per cell as `…_samples`.
     """
+    streams = in_suite_units(streams, suite)
     start, count, all_cells = grid_of(streams, suite.rate_hz)
     _check_size(streams, suite, count)
     on_grid = [_on_grid(stream, cells, count, suite) for stream, cells in zip(streams, all_cells, strict=True)]
@@ -116,7 +118,7 @@ def _on_grid(stream: Stream, cells: Index, count: int, suite: Suite) -> _OnGrid:
     if (cells < 0).any():
         repairs.append(f"{int((cells < 0).sum()):,} rows before or after the record on GPS time left out")
     is_stale = stale_rows(stream)
-    names = _names(stream, suite)
+    names = flight_names(stream, suite)
     columns, lines = _with_position(stream, names)
     repairs += lines
     for column, name in names.items():
@@ -145,15 +147,6 @@ def _on_grid(stream: Stream, cells: Index, count: int, suite: Suite) -> _OnGrid:
         values[samples] = np.bincount(cells[cells >= 0], minlength=count).astype(np.int16)
         attributes[samples] = {"long_name": f"rows of {stream.key} in this cell", "units": "1"}
     return _OnGrid(values, flags, attributes, _placed(stream, cells, suite.rate_hz, tuple(repairs)))
-
-
-def _names(stream: Stream, suite: Suite) -> dict[str, str]:
-    """The name in the flight of each column of a stream."""
-    if stream.instrument == "csv":
-        return {column: column for column in stream.columns}
-    wanted = {source: name for name, source in suite.sources.items()}
-    sources = {column: Source(stream.instrument, stream.unit, column) for column in stream.columns}
-    return {column: wanted.get(source, source.variable()) for column, source in sources.items()}
 
 
 def _with_position(stream: Stream, names: Mapping[str, str]) -> tuple[dict[str, Array], list[str]]:

@@ -9,6 +9,7 @@ import typer
 
 from pc2dae.cli.app import again, app
 from pc2dae.cli.output import FORCE, check_output
+from pc2dae.cli.stated_options import META, OFFSET, parse_metadata, parse_offsets
 
 if TYPE_CHECKING:
     from pc2dae.align.ingest_report import IngestReport
@@ -19,7 +20,9 @@ def ingest(
     logs: list[Path] = typer.Argument(
         ..., metavar="LOGS...", help="Log files or folders of them; zip and gzip are read."
     ),
-    out: Path | None = typer.Option(None, "-o", "--out", help="The flight: .nc, .csv, .ict or .zarr."),
+    out: Path | None = typer.Option(
+        None, "-o", "--out", help="The flight: .nc, .csv, .ict, .zarr; for other tools .geojson, .kml, .gpkg, .mat."
+    ),
     suite: str | None = typer.Option(
         None, help="A suite's TOML file or a preset. Default: from the instruments found."
     ),
@@ -35,6 +38,8 @@ def ingest(
     correct_loading: bool = typer.Option(
         False, "--correct-loading", help="Correct black carbon for the loading of its filter (AE51, MA200)."
     ),
+    offset: list[str] = OFFSET,
+    meta: list[str] = META,
     salvage: bool = typer.Option(
         False, "--salvage", help="Use the complete lines that a damaged .gz or zip still yields."
     ),
@@ -48,11 +53,12 @@ def ingest(
     import json
 
     from pc2dae import pipeline
-    from pc2dae.flight.store import check_target, write_flight
+    from pc2dae.flight.store import WRITE_ONLY, check_target, write_flight
 
     if out is not None:
         check_target(out)
         check_output(out, inputs=[*logs, *calibration], force=force)
+    offsets, metadata = parse_offsets(offset), parse_metadata(meta)
     flight, intake = pipeline.ingest(
         logs,
         suite=suite,
@@ -60,6 +66,8 @@ def ingest(
         calibration=calibration,
         compensation=compensation,
         correct_loading=correct_loading,
+        offsets=offsets,
+        metadata=metadata,
         salvage=salvage,
     )
     if out is not None:
@@ -71,7 +79,8 @@ def ingest(
     if out is not None:
         typer.echo(f"written: {out}")
         described = again(suite=suite) if out.suffix.lower() == ".csv" else ""
-        typer.echo(f"next: pc2dae inspect {out}{described}")
+        if out.suffix.lower() not in WRITE_ONLY:
+            typer.echo(f"next: pc2dae inspect {out}{described}")
     else:
         typer.echo("nothing written; add -o flight.nc")
 
@@ -96,7 +105,8 @@ def _show(intake: IngestReport, samples: int, first: str, last: str) -> None:
         table.add_row(s.file, s.instrument, f"{s.rows:,}", f"{s.rows_used:,}", rate, offset, gaps)
     console.print(table)
     for s in intake.sources:
-        clock = f"clock by {s.clock_by}" if s.clock_offset_s is not None else f"clock: {s.clock_by}"
+        missing = f"clock: {s.clock_by} (if known, --offset {s.instrument}=SECONDS)"
+        clock = f"clock by {s.clock_by}" if s.clock_offset_s is not None else missing
         console.print(f"{s.instrument}: {'; '.join((clock, *s.repairs))}")
     for file, reason in intake.ignored:
         console.print(f"ignored {file}: {reason}")

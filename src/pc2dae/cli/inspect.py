@@ -107,6 +107,7 @@ def _show_flight(console: Console, report: dict[str, Any]) -> None:
     minutes = report["duration_s"] / 60
     head = (
         f"{escape(report['id'])} ({report['level']}): {report['rows']:,} rows, {minutes:.1f} min from {report['start']}"
+        + (f", {report['movement']}" if report["movement"] != "unknown" else "")
     )
     table = Table(title=head, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     for name in ("channel", "miss", "stale", "bad", "neg", "median", "99 %", "σ", "lag 1", "t90"):

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from pc2dae.errors import FlightError
 from pc2dae.flight.schema import suite_of, timestamp
+from pc2dae.suite.units import contradiction
 
 ADDED = "pc2dae_added"  # lists what `with_conventions` added, to be removed on reading
 _POSITION = ("latitude", "longitude", "altitude")
@@ -41,9 +42,9 @@ _WITH_TRACK = {
 }
 # Defaults for metadata that only the data owner knows; attributes of the flight take precedence.
 _UNLESS_SAID = {
-    "summary": "Trace gases and aerosol along the track of an uncrewed aircraft, with quality flags for each channel.",
-    "keywords": "air quality, black carbon, trace gases, low-cost sensors, uncrewed aircraft, smoke",
-    "source": "airborne in-situ sensors",
+    "summary": "Trace gases and aerosol measured from a mobile platform, with quality flags for each channel.",
+    "keywords": "air quality, black carbon, trace gases, low-cost sensors, smoke",
+    "source": "in-situ sensors",
     "naming_authority": "local",
     "license": "not stated",
     "creator_name": "not stated",
@@ -56,7 +57,7 @@ _UNLESS_SAID = {
     "publisher_url": "not stated",
     "acknowledgement": "not stated",
     "comment": "Bad values are flagged, not removed: read qc_<name> beside <name>.",
-    "platform": "uncrewed aircraft",
+    "platform": "not stated",
     "instrument": "see the variables",
 }
 
@@ -123,6 +124,17 @@ def without_conventions(dataset: xr.Dataset) -> xr.Dataset:
     return flight.set_coords([name for name in _POSITION if name in flight])
 
 
+def without_contradictions(dataset: xr.Dataset) -> tuple[xr.Dataset, list[str]]:
+    """The dataset without standard names that cannot have their variable's units, and a line for each."""
+    lines, kept = [], dataset.copy()
+    for name, variable in kept.variables.items():
+        standard, units = (str(variable.attrs.get(key, "")) for key in ("standard_name", "units"))
+        if units and contradiction(standard, units) is not None:
+            variable.attrs = {key: value for key, value in variable.attrs.items() if key != "standard_name"}
+            lines.append(f"{name}: standard_name {standard} contradicts its units {units} and is dropped")
+    return kept, lines
+
+
 def _python_numbers(attrs: Mapping[Any, Any]) -> dict[Any, Any]:
     return {key: value.item() if isinstance(value, np.generic) else value for key, value in attrs.items()}
 
@@ -150,7 +162,9 @@ def _variable_attributes(flight: xr.Dataset) -> dict[str, dict[str, Any]]:
         if np.issubdtype(flight.variables[name].dtype, np.datetime64):
             attrs["units_metadata"] = "leap_seconds: none"
     for channel in suite.channels:
-        name, standard = channel.name, channel.standard_name
+        name = channel.name
+        own = flight[name].attrs if name in flight else {}
+        standard = own.get("standard_name", channel.standard_name)  # of dry air, once converted to it
         for suffix, content in _CONTENT.items():
             if f"{name}{suffix}" in flight:
                 attrs = wanted[f"{name}{suffix}"]
@@ -178,7 +192,7 @@ def _global_attributes(flight: xr.Dataset) -> dict[str, Any]:
     step = (stamps[-1] - stamps[0]) / np.timedelta64(1, "s") / max(len(stamps) - 1, 1) or 1.0
     attrs: dict[str, Any] = _ALWAYS | _UNLESS_SAID
     attrs |= {
-        "title": f"UAV flight {flight.attrs.get('id', '')}".strip(),
+        "title": f"flight {flight.attrs.get('id', '')}".strip(),
         "id": str(flight.attrs.get("id", "flight")),
         "processing_level": str(flight.attrs.get("level", "raw")),
         "product_version": version("pc2dae"),
@@ -200,5 +214,6 @@ def _global_attributes(flight: xr.Dataset) -> dict[str, Any]:
         corners = ((south, west), (north, west), (north, east), (south, east), (south, west))
         attrs["geospatial_bounds"] = f"POLYGON(({', '.join(f'{lat:.6f} {lon:.6f}' for lat, lon in corners)}))"
         attrs["geospatial_bounds_crs"] = "EPSG:4326"
-        attrs["geospatial_bounds_vertical_crs"] = "EPSG:5714"  # metres above mean sea level
+        if "altitude" in flight and flight["altitude"].attrs.get("standard_name") == "altitude":
+            attrs["geospatial_bounds_vertical_crs"] = "EPSG:5714"  # metres above mean sea level
     return attrs

@@ -157,7 +157,7 @@ def recognises(head: Head) -> bool:
 
 
 def read(file: LogFile, head: Head, *, zone: str | None, suite: Suite | None) -> list[Stream]:
-    """Position and speed [m s-1] from GPS, `ekf_speed` [m s-1], barometer [hPa, degC], all on GPS time as UTC."""
+    """Position and speed from GPS, `ekf_speed` and wind [m s-1], barometer [hPa, degC], all on GPS time as UTC."""
     repairs: list[str] = []
     data = bytearray()
     for block in blocks(file, repairs):
@@ -191,6 +191,13 @@ def read(file: LogFile, head: Head, *, zone: str | None, suite: Suite | None) ->
         core = ekf.get("C", np.zeros(len(ekf["TimeUS"]))) == 0
         speed = np.hypot(ekf["VN"], ekf["VE"])[core]
         columns["ekf_speed"], units["ekf_speed"] = _at(boot_us, ekf["TimeUS"][core], speed), "m s-1"
+    wind = records.get("XKF2") or records.get("NKF2")
+    if wind is not None and {"VWN", "VWE"} <= set(wind):
+        estimated = (wind["VWN"] != 0) | (wind["VWE"] != 0)  # zero until, and unless, the autopilot estimates it
+        core = estimated & (wind.get("C", np.zeros(len(wind["TimeUS"]))) == 0)
+        for label, name in (("VWE", "eastward_wind"), ("VWN", "northward_wind")):
+            if core.any():
+                columns[name], units[name] = _at(boot_us, wind["TimeUS"][core], wind[label][core]), "m s-1"
     return [
         Stream(
             "ardupilot",
@@ -223,7 +230,7 @@ def _at(wanted_us: Array, us: Array, values: Array) -> Array:
 def _records(data: bytes) -> tuple[dict[str, dict[str, Array]], int, int]:
     """The wanted records by name and label (first of each kind of sensor), bytes outside records, number of records."""
     formats: dict[int, _Format] = {FMT: _Format("FMT", 89, "BBnNZ", ("Type", "Length", "Name", "Format", "Columns"))}
-    wanted = {"GPS", "BARO", "XKF1", "NKF1"}
+    wanted = {"GPS", "BARO", "XKF1", "NKF1", "XKF2", "NKF2"}
     found: dict[int, list[int]] = {}
     position, skipped, total, size = 0, 0, 0, len(data)
     while position + 3 <= size:

@@ -8,9 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pc2dae.arrays import Array
-from pc2dae.errors import LogError, nearest
+from pc2dae.errors import LogError, SuiteError, nearest
+from pc2dae.flight.conditions import is_gas_conversion
 from pc2dae.flight.schema import COMMON_UNITS
 from pc2dae.flight.stream import Stream
+from pc2dae.logs import toa5
 from pc2dae.logs.csv_writer import iso, zone_text
 from pc2dae.logs.files import LogFile
 from pc2dae.logs.header_units import unit_in
@@ -18,7 +20,8 @@ from pc2dae.logs.reader import Declared, Head
 from pc2dae.logs.stamps import to_utc
 from pc2dae.logs.table import LogTable, Stamps, clean_names, cut, delimiter_of, read_table
 from pc2dae.sentinels import describe, find_sentinels
-from pc2dae.suite import Suite, conversion, load_suite, presets
+from pc2dae.suite import Suite, TimeColumn, canonical_units, conversion, load_suite, presets
+from pc2dae.suite.units import spelled
 
 LARGE_BYTES = 200_000_000  # larger files are averaged to the suite's rate while they are read
 _MIXING = ("ppm", "ppb", "ppt")
@@ -32,7 +35,9 @@ def columns_of(suite: Suite) -> dict[str, str]:
 
 
 def header_of(head: Head) -> list[str]:
-    """The column names: the first line with several cells, after comments."""
+    """The column names: the first line with several cells, after comments; the second line of a TOA5 table."""
+    if toa5.recognises(head):
+        return toa5.names(head)
     for number, line in enumerate(head.lines[:50]):
         if line.strip() and not line.startswith("#"):
             following = [text for text in head.lines[number + 1 : number + 6] if text.strip()]
@@ -43,7 +48,7 @@ def header_of(head: Head) -> list[str]:
 def fits(head: Head, suite: Suite) -> bool:
     """Whether the file has the suite's time column and any of its channels."""
     header = header_of(head)
-    return suite.time.column in header and any((c.column or c.name) in header for c in suite.channels)
+    return _time_column(head, suite) in header and any((c.column or c.name) in header for c in suite.channels)
 
 
 def fitting_preset(head: Head) -> Suite | None:
@@ -57,16 +62,25 @@ def fitting_preset(head: Head) -> Suite | None:
     return None
 
 
+def _time_column(head: Head, suite: Suite) -> str:
+    """The suite's time column; of a TOA5 table TIMESTAMP, unless the suite names another one."""
+    is_default = suite.time.column == TimeColumn().column
+    return toa5.TIME if is_default and toa5.recognises(head) else suite.time.column
+
+
 def read(file: LogFile, head: Head, *, zone: str | None, suite: Suite | None) -> list[Stream]:
     """The suite's variables under the suite's own names; `notes["stamp"]` are the stamps as text, one per row."""
     if suite is None:
         raise LogError(f"{file.name}: unknown instrument", hint="describe its columns in a suite and pass --suite")
     wanted = columns_of(suite)
-    found = _found_columns(file, header_of(head), suite, wanted)
+    is_toa5, time_column = toa5.recognises(head), _time_column(head, suite)
+    found = _found_columns(file, header_of(head), suite, wanted, time_column)
     table = read_table(
         file,
         is_header=lambda line: bool(line.strip()) and not line.startswith("#"),
-        time=[suite.time.column],
+        header=toa5.names(head) if is_toa5 else None,
+        skip=toa5.HEADER_LINES if is_toa5 else 0,
+        time=[time_column],
         wanted=lambda h: list(found.values()),
         stamps=Stamps(format=suite.time.format),
         comment="#",
@@ -77,10 +91,17 @@ def read(file: LogFile, head: Head, *, zone: str | None, suite: Suite | None) ->
     if not table.is_zoned:
         utc = to_utc(table.time, suite.time.zone or zone, file=file.name, repairs=table.repairs)
     units = {c.name: c.units for c in suite.channels}
+    stated = toa5.units(head) if is_toa5 else {}
     columns = {}
     for name, column in found.items():
         values = _without_sentinels(table, column, suite)
-        columns[name] = _in_units(table, column, name, values, units.get(name) or COMMON_UNITS[name])
+        said = _unit_of(column, stated.get(column, ""), units.get(name) or COMMON_UNITS[name])
+        if name in suite.names and is_gas_conversion(suite[name], said, units[name]):
+            columns[name], units[name] = values, said  # converted with the temperature and pressure of the air
+        else:
+            columns[name] = _in_units(table, column, name, values, said, units.get(name) or COMMON_UNITS[name])
+    if "altitude" in found and suite.altitude_reference is None and suite.altitude_above != "sea level":
+        table.repairs.append(f"column '{found['altitude']}' taken as height above {suite.altitude_above}, by its name")
     absent = [f"{name} ('{column}')" for name, column in wanted.items() if name not in found]
     if absent:
         table.repairs.append(f"no column for {', '.join(absent)}")
@@ -89,14 +110,24 @@ def read(file: LogFile, head: Head, *, zone: str | None, suite: Suite | None) ->
                    rows_read=table.rows_read, source=file.name, repairs=tuple(table.repairs), notes=notes)]  # fmt: skip
 
 
-def _found_columns(file: LogFile, header: list[str], suite: Suite, wanted: dict[str, str]) -> dict[str, str]:
+def _unit_of(column: str, stated: str, units: str) -> str:
+    """The unit of a column, from the file's line of units or else from its name; empty if neither has one."""
+    try:
+        return canonical_units(spelled(stated))
+    except SuiteError:  # not a unit: "Deg C", "Volts" or nothing
+        return unit_in(f"{column} [{stated}]" if stated else column, units) or ""
+
+
+def _found_columns(
+    file: LogFile, header: list[str], suite: Suite, wanted: dict[str, str], time_column: str
+) -> dict[str, str]:
     """Those of the `wanted` columns that are in the header; an error if the time or a measured channel is not."""
-    if suite.time.column not in header:
+    if time_column not in header:
         if not all(name.isprintable() for name in header):
             raise LogError(f"{file.name}: not a text file", hint="name a table, or the log of a known instrument")
         raise LogError(
-            f"{file.name}: there is no time column '{suite.time.column}'",
-            hint=nearest(suite.time.column, [h for h in header if h]),
+            f"{file.name}: there is no time column '{time_column}'",
+            hint=nearest(time_column, [h for h in header if h]),
         )
     for channel in suite.channels:
         column = wanted[channel.name]
@@ -108,10 +139,9 @@ def _found_columns(file: LogFile, header: list[str], suite: Suite, wanted: dict[
     return {name: column for name, column in wanted.items() if column in header}
 
 
-def _in_units(table: LogTable, column: str, name: str, values: Array, units: str) -> Array:
-    """A variable in its units, converted if the column's name states another one."""
-    found = unit_in(column, units)
-    if found is None or found == units:
+def _in_units(table: LogTable, column: str, name: str, values: Array, found: str, units: str) -> Array:
+    """A variable in its units, converted if its column is `found` to have another one."""
+    if found in ("", units) or conversion(found, units) == (1.0, 0.0):
         named = unit_in(name, units)
         if named not in (None, found, units):
             table.repairs.append(f"channel '{name}', named {named}, is read as {units}, as in the suite")

@@ -13,6 +13,7 @@ import numpy as np
 
 from pc2dae.errors import LogError
 from pc2dae.flight.csv import is_flight_table
+from pc2dae.flight.store import WRITE_ONLY
 from pc2dae.flight.stream import Stream
 from pc2dae.logs import (
     ae51,
@@ -31,6 +32,7 @@ from pc2dae.logs import (
     quantaq,
     scd30,
     stap,
+    toa5,
 )
 from pc2dae.logs.files import LogFile, find_files, head_lines
 from pc2dae.logs.join import joined
@@ -117,6 +119,8 @@ def read_file(file: LogFile, *, zone: str | None = None, suite: Suite | None = N
     if file.path.is_dir():
         what = "a link to a folder, which is not followed" if file.path.is_symlink() else "a Zarr store, not a log"
         raise LogError(f"{file.name}: {what}")
+    if (suffix := Path(file.name).suffix.lower()) in WRITE_ONLY:
+        raise LogError(f"{file.name}: {suffix} files cannot be read back", hint="name a flight as .nc, or the logs")
     head = Head(file.head(), head_lines(file))
     if not head.raw.strip(b"\0 \r\n\t"):
         raise LogError(f"{file.name}: the file is empty")
@@ -154,6 +158,8 @@ def _plain_suite(file: LogFile, head: Head, suite: Suite | None) -> Suite:
         raise LogError(f"{file.name}: neither a known instrument nor a table", hint="remove it from the list")
     shown = ", ".join(header[:8]) + (", …" if len(header) > 8 else "")
     hint = "describe its columns in a suite and pass --suite"
+    if toa5.recognises(head):
+        hint += ' (time column "TIMESTAMP"; units are read from the file)'
     if suite is not None:
         hint = f"suite '{suite.name}' is for instrument logs; a table needs one that names its columns (docs/suite.md)"
     raise LogError(f"{file.name}: unknown instrument (columns {shown})", hint=hint)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from pc2dae.arrays import Mask
 from pc2dae.errors import LogError, nearest
+from pc2dae.logs.zone_abbreviations import zone_hint
 
 Times = NDArray[np.datetime64]
 _ISO = r"^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d(:?\d\d)?)?$"
@@ -259,10 +260,9 @@ def zone_of(text: str) -> tzinfo:
     try:
         return ZoneInfo(plain)
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise NeedsChoice(
-            f"unknown time zone '{text}'",
-            hint=f'write "UTC", "-05:00" or a place; {nearest(plain, available_timezones())}',
-        ) from None
+        close = nearest(plain, [zone for zone in available_timezones() if "/" in zone])
+        hint = zone_hint(plain) or f'write "UTC", "-05:00" or a place; {close}'
+        raise NeedsChoice(f"unknown time zone '{text}'", hint=hint) from None
 
 
 def to_utc(local: Times, zone: str | None, *, file: str, repairs: list[str]) -> Times:

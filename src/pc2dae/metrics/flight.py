@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
+SAMPLED = ("raw", "clip")  # reference estimates at the times of the samples; others are at the centres of seconds
+
 
 def score_flight(clean: xr.Dataset, *, truth: xr.Dataset | None = None) -> pd.DataFrame:
     """Metrics of a denoised flight and of reference estimates: columns method, channel, family, metric, value.
@@ -37,11 +39,14 @@ def score_flight(clean: xr.Dataset, *, truth: xr.Dataset | None = None) -> pd.Da
     suite = denoised_suite(clean)
     values, valid = raw_arrays(clean, suite)
     exact = None if truth is None else target_truth(truth, clean, suite)
+    exact_raw = None if truth is None else target_truth(truth, clean, suite, of_samples=True)
     answers = _answers(clean, suite, values, valid, exact)
     beside = {} if truth is None else _truth_rows(answers, values, valid, truth, clean, suite)
     tables = []
     for method, estimate in answers.items():
-        table = score(estimate, values, valid, suite, truth=exact)
+        table = score(
+            estimate, values, valid, suite, truth=exact_raw if method in SAMPLED else exact, raw_truth=exact_raw
+        )
         if method in beside:
             table = pd.concat([table, with_means(beside[method])], ignore_index=True)
         table.insert(0, "method", method)
@@ -65,7 +70,7 @@ def raw_arrays(clean: xr.Dataset, suite: Suite) -> tuple[Array, Mask]:
     return values, np.isfinite(values) & (flags == 0)
 
 
-def target_truth(truth: xr.Dataset, clean: xr.Dataset, suite: Suite) -> Array:
+def target_truth(truth: xr.Dataset, clean: xr.Dataset, suite: Suite, *, of_samples: bool = False) -> Array:
     """What each channel of a denoised flight estimates, from a truth file, at the flight's times (channel, time)."""
     names = [truth_name(clean, n) for n in suite.names]
     for n, name in zip(suite.names, names, strict=True):
@@ -74,15 +79,18 @@ def target_truth(truth: xr.Dataset, clean: xr.Dataset, suite: Suite) -> Array:
                 f"the truth has no '{name}' to score the lag-corrected '{n}' against",
                 hint="it is from an older version: run `pc2dae simulate` again",
             )
-    return truth_array(truth, clean, names)
+    return truth_array(truth, clean, names, of_samples=of_samples)
 
 
-def truth_array(truth: xr.Dataset, clean: xr.Dataset, names: list[str]) -> Array:
-    """Variables of a truth file at the flight's times (variable, time); NaN for those it has not."""
+def truth_array(truth: xr.Dataset, clean: xr.Dataset, names: list[str], *, of_samples: bool = False) -> Array:
+    """Variables of a truth file at the flight's times (variable, time); NaN for those it has not.
+
+    With `of_samples`, readings are at the times of its samples, as its raw data.
+    """
     available = [n for n in names if n in truth]
     if not available:
         raise FlightError(f"the truth has no '{names[0]}'", hint="pass the .truth.nc that `pc2dae simulate` wrote")
-    at = truth_at(truth[available], clean)
+    at = truth_at(truth[available], clean, of_samples=of_samples)
     if not any(np.isfinite(at[n].values).any() for n in available):
         raise FlightError(
             f"the truth ({truth['time'].values[0]} on) and the flight ({clean['time'].values[0]} on) share no time",
@@ -139,7 +147,7 @@ def _truth_rows(
 ) -> dict[str, list[tuple[str, str, str, float]]]:
     """`ambient_error` of each method, mean |estimate − ambient| [σ], and the error budget, as far as known."""
     kinds = {
-        kind: truth_array(truth, clean, [f"{n}_{kind}" for n in suite.names])
+        kind: truth_array(truth, clean, [f"{n}_{kind}" for n in suite.names], of_samples=True)
         for kind in ("response", "instant", "ambient")
         if any(f"{n}_{kind}" in truth for n in suite.names)
     }

@@ -28,19 +28,21 @@ def score(
     suite: Suite,
     *,
     truth: Floats | None = None,
+    raw_truth: Floats | None = None,
     sigma: Floats | None = None,
 ) -> pd.DataFrame:
     """Metrics of an estimate: columns channel, family, metric, value.
 
     Family means have channel "all"; the mean over families also has family "all". `estimate` and the raw `values` are
-    in the order of `suite.names`; `truth` is what they estimate, clipped here at the channels' bounds; `sigma` is
-    the raw noise level, estimated from `values` if not given.
+    in the order of `suite.names`; `truth` is what they estimate, clipped here at the channels' bounds, and `raw_truth`
+    the same when the raw values were sampled, if that differs; `sigma` is the raw noise level, estimated from `values`
+    if not given.
     """
     seen = valid & np.isfinite(values)
     noise = noise_level(values, seen).sigma if sigma is None else np.asarray(sigma, np.float64)
     table = _blind(estimate, values, seen, noise)
     if truth is not None:
-        table |= _reference(estimate, values, seen, noise, truth, suite)
+        table |= _reference(estimate, values, seen, noise, truth, truth if raw_truth is None else raw_truth, suite)
     rows = [
         (name, suite.family_of(name), metric, float(value))
         for metric, column in table.items()
@@ -104,14 +106,15 @@ def _blind(estimate: Estimate, values: Floats, seen: Mask, sigma: Floats) -> dic
 
 
 def _reference(
-    estimate: Estimate, values: Floats, seen: Mask, sigma: Floats, exact: Floats, suite: Suite
+    estimate: Estimate, values: Floats, seen: Mask, sigma: Floats, exact: Floats, exact_raw: Floats, suite: Suite
 ) -> dict[str, Array]:
     bound = np.array([c.lower_bound for c in suite.channels])
-    truth = np.maximum(exact, bound[:, None])
+    truth, raw_truth = (np.maximum(x, bound[:, None]) for x in (exact, exact_raw))
     out = estimate.value
+    shifted = values if exact_raw is exact else values - raw_truth + truth  # with their errors when they were sampled
     table = {
-        "mae_improvement": reference.mae_improvement(out, values, truth, seen),
-        "snr_improvement": reference.snr_improvement(out, values, truth, seen),
+        "mae_improvement": reference.mae_improvement(out, shifted, truth, seen),
+        "snr_improvement": reference.snr_improvement(out, shifted, truth, seen),
     } | reference.plume_scores(out, estimate.unbounded, truth, sigma)
     table["edge_error"] = table["edge_error"] / suite.rate_hz
     if estimate.sigma is not None:

@@ -146,6 +146,7 @@ def _attributes(
         "perfect_sheets": int(plan.perfect_sheets),
         "clock_offset_s": json.dumps({r.stream.key: r.clock.offset_s for r in records}),
         "clock_drift_ppm": json.dumps({r.stream.key: r.clock.drift_ppm for r in records}),
+        "sampling_offset_s": json.dumps({r.stream.key: _sampling_offset_s(plan, r) for r in records}),
         "t90_s": json.dumps({name: t90 for r in records for name, t90 in r.t90_s.items()}),
         "facts": json.dumps(facts),
         "encounters": json.dumps(encounters),
@@ -153,5 +154,12 @@ def _attributes(
         "edge_width_m": json.dumps(
             [float(q) for q in np.quantile(edges, [0.05, 0.25, 0.5, 0.75, 0.95])] if len(edges) else []
         ),
-        "comment": "clock_offset_s: instrument clock minus true time at the start; clock_drift_ppm: its drift",
+        "comment": "clock_offset_s: instrument clock minus true time at the start; clock_drift_ppm: its drift;"
+        " sampling_offset_s: mean time of its samples, and of <name>_response, after the centres of seconds",
     }
+
+
+def _sampling_offset_s(plan: FlightPlan, record: InstrumentRecord) -> float:
+    since = (record.stream.time - plan.start.astype("datetime64[ns]")).astype(np.int64) / 1e9 - record.clock.offset_s
+    seconds = since / (1 + 1e-6 * record.clock.drift_ppm)
+    return float(np.mean(seconds - np.floor(seconds)) - 0.5)

@@ -50,7 +50,7 @@ def intake(*, progress: Progress, folder: str, run: str, model: str, title: str,
         raise type(error)(_renamed(Exception.__str__(error), home, names), hint=hint) from None
     found |= tables_in(home / "uploads", only=[i["file"] for i in found["ignored"]])
     write_json(home / "intake.json", _renamed(found, home, names))
-    flight.attrs |= {"id": title, "title": f"UAV flight {title}"}
+    flight.attrs |= {"id": title, "title": f"flight {title}"}
     clean = flight if flight.attrs["level"] == "denoised" else None
     measured = _measured(flight) if clean is not None else pipeline.prepare(flight)
     return _keep(home, measured, clean, run=run, model=model, progress=progress)
@@ -93,7 +93,7 @@ def gallery(*, progress: Progress, folder: str, run: str, model: str, title: str
     progress(0.15, "reading its logs")
     flight, found = pipeline.ingest([logs])
     write_json(home / "intake.json", found.as_dict() | {"columns": [], "time_columns": [], "unmapped": []})
-    flight.attrs |= {"id": title, "title": f"simulated UAV flight {title}"}
+    flight.attrs |= {"id": title, "title": f"simulated flight {title}"}
     return _keep(home, flight, None, run=run, model=model, progress=progress)
 
 

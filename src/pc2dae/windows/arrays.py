@@ -12,7 +12,8 @@ import xarray as xr
 from pc2dae.arrays import Floats, Mask
 from pc2dae.calibration.budget import Budget, budget_of
 from pc2dae.denoiser import Estimate
-from pc2dae.flight.schema import channel_arrays, environment_array, observed
+from pc2dae.flags import BELOW_BOUND, RAISED
+from pc2dae.flight.schema import REFERENCE, channel_arrays, environment_array, observed
 from pc2dae.noise import Noise, sum_variance
 from pc2dae.response.stated import stated_tau_s
 from pc2dae.suite import Channel, Suite
@@ -33,6 +34,31 @@ def blend(estimate: Estimate, values: Floats, valid: Mask, *, noise: Floats, str
     value, unbounded = (share * x + (1 - share) * raw for x in (estimate.value, estimate.unbounded))
     blended = None if estimate.sigma is None else share * estimate.sigma + (1 - share) * np.nan_to_num(noise)
     return Estimate(value, unbounded, blended)
+
+
+def at_centres(estimate: Estimate, offset_s: Floats, is_centred: Mask, rate_hz: float) -> Estimate:
+    """The estimate at the centres of the grid's cells, interpolated linearly from the times of its samples.
+
+    `offset_s` is how long after the centre each channel was sampled. Rows of `is_centred` estimate the air, at the
+    centre already: only their reading is moved.
+    """
+    by = np.clip(offset_s * rate_hz, -1, 1)[:, None]
+
+    def moved(rows: Floats) -> Floats:
+        padded = np.pad(rows, ((0, 0), (1, 1)), mode="edge")
+        step = np.abs(by) * (np.where(by > 0, padded[:, :-2], padded[:, 2:]) - rows)
+        return np.asarray(rows + np.where(np.isfinite(step), step, 0.0), dtype=rows.dtype)
+
+    def of_reading(rows: Floats) -> Floats:
+        return np.where(is_centred[:, None], rows, moved(rows))
+
+    return Estimate(
+        of_reading(estimate.value),
+        of_reading(estimate.unbounded),
+        None if estimate.sigma is None else of_reading(estimate.sigma),
+        None if estimate.systematic is None else of_reading(estimate.systematic),
+        None if estimate.response is None else moved(estimate.response),
+    )
 
 
 @dataclass(frozen=True)
@@ -62,7 +88,8 @@ def with_estimate(
 
     `lags` are the attributes of the channels that were corrected for their lag, `lagging` those whose lag is too little
     known for that: once calibrated, their uncertainty includes what is left. `unusable` are other channels, to be
-    treated like those without any observation.
+    treated like those without any observation. Estimates raised to the bound by more than twice their uncertainty (of
+    methods that give none, the noise) are flagged below_bound.
     """
     new: dict[str, Any] = {}  # assigned together: xarray copies its list of variables at every assignment
     nothing = np.full(flight.sizes["time"], np.nan)
@@ -92,6 +119,10 @@ def with_estimate(
             sigma = np.hypot(sigma, known)
         result = _Result(value, estimate.unbounded[row], sigma, systematic, response, correlation, budget)
         new |= _variables(flight, channel, result, lag)
+        qc = flight[f"qc_{channel.name}"]
+        doubt = noise.sigma[row] if sigma is None else sigma
+        clipped = np.where(value - estimate.unbounded[row] > RAISED * doubt, BELOW_BOUND, 0).astype(np.int32)
+        new[f"qc_{channel.name}"] = ("time", qc.values | clipped, dict(qc.attrs))
     for channel in unusable:
         new |= _variables(flight, channel, empty)
     return flight.assign(new)
@@ -111,6 +142,7 @@ def _variables(
     attrs = dict(flight[name].attrs)
     before = {"long_name": f"{attrs.get('long_name', name)}, before denoising"}
     named = {"units": channel.units, "family": attrs.get("family", "")}
+    named |= {key: attrs[key] for key in REFERENCE if key in attrs}
     free = named | {"long_name": f"{name} before its lower bound, for integrals and ratios"}
     new = {
         f"{name}_raw": ("time", flight[name].values, attrs | before),

@@ -67,7 +67,7 @@ def record_of(flight: xr.Dataset, suite: Suite, *, truth: xr.Dataset | None = No
     valid = np.stack([observed(flight, name) for name in suite.names])
     target = None
     if truth is not None:
-        aligned = truth_at(truth, flight)
+        aligned = truth_at(truth, flight, of_samples=True)
         wanted = [f"{name}_response" for name in suite.names]
         absent = [name for name in wanted if name not in aligned]
         if absent:
