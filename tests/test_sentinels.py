@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pc2dae.sentinels import LISTED, describe, find_sentinels
+from pc2dae.sentinels import LISTED, describe, find_sentinels, is_impossible, is_lone
 
 NAN = np.nan
 
@@ -103,3 +103,17 @@ def test_any_input(values: list[float]) -> None:
     assert found.shape == x.shape
     assert found[np.isfinite(x) & (np.abs(x) >= 1e20)].all()
     assert np.isin(x[found & (np.abs(x) < 1e20)], [*LISTED, *np.float32(LISTED).astype(float)]).all() or len(x) > 30
+
+
+def test_above_the_range_only_what_can_be_a_reading_is_a_lower_limit() -> None:
+    particles = np.array([1000.0, 2137.0, 7941.0, 16973.0, 32767.0])  # GreenBox: all but the last two in smoke
+    assert is_impossible(particles, 1000.0).tolist() == [False, False, False, True, True]
+    co2 = np.array([400.0, 25_000.0, 65_493.0, 65_535.0, 65_493.5])  # wrapped, even if nothing else is known
+    assert is_impossible(co2, 20_000.0).tolist() == [False, False, True, True, False]
+    assert not is_impossible(co2, np.inf).any()
+
+
+def test_far_above_the_range_a_value_needs_a_neighbour() -> None:
+    assert is_lone(np.array([2500.0, 2500.0, 1900.0, 2500.0]), np.array([5.0, 1200.0, 5.0, NAN]), 1000.0).tolist() == [
+        True, False, False, False,
+    ]  # fmt: skip

@@ -38,7 +38,12 @@ FLAGS = {
     FILTER_LOADED,
 ) = FLAGS.values()
 
-# Bad: the value is not a measurement of the air at this time. Indeterminate: valid, but to be used with care.
-INDETERMINATE = BELOW_DETECTION | THERMAL_TRANSIENT | INTERPOLATED | BELOW_BOUND | OUTSIDE_CALIBRATION | FILTER_LOADED
+# Bad: the value is not a measurement of the air at this time. Indeterminate: valid, but to be used with care;
+# a saturated value is a lower limit.
+INDETERMINATE = (
+    SATURATED | BELOW_DETECTION | THERMAL_TRANSIENT | INTERPOLATED | BELOW_BOUND | OUTSIDE_CALIBRATION | FILTER_LOADED
+)
 BAD = sum(FLAGS.values()) - INDETERMINATE
 NOT_MEASURED = BAD | INTERPOLATED  # no denoiser may use such a value as an observation
+
+RAISED = 2.0  # standard uncertainties by which the bound raises an estimate that is flagged below_bound

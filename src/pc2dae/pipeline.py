@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -14,15 +14,18 @@ import numpy as np
 import xarray as xr
 
 from pc2dae.align.ingest_report import IngestReport
-from pc2dae.denoiser import Denoiser
+from pc2dae.arrays import Mask
+from pc2dae.denoiser import Denoiser, Estimate
 from pc2dae.edge.adaptive import AdaptiveDenoiser, lag_attributes
+from pc2dae.edge.limits import raise_to_limits
 from pc2dae.errors import FlightError, LogError, ModelError, nearest
+from pc2dae.flags import SATURATED
 from pc2dae.flight.schema import LEVELS, add_history, channel_arrays, check_flight, level_of, suite_of
 from pc2dae.flight.stream import Stream
 from pc2dae.noise import Noise, noise_level
 from pc2dae.registry import Progress, load_model
 from pc2dae.suite import Channel, Suite, load_suite, parse_suite
-from pc2dae.windows.arrays import arrays_of, blend, with_estimate
+from pc2dae.windows.arrays import arrays_of, at_centres, blend, with_estimate
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,7 +39,7 @@ PathText = str | PathLike[str]
 Paths = Iterable[PathText]
 TARGETS = ("ambient", "response")
 _CHANGES = ("taken as missing (", "not corrected: no", "corrected for pressure", "to dry mole", "loading corrected",
-            "calibrated ", "zero set in known air", "re-zeroed")  # fmt: skip
+            "calibrated ", "zero set in known air", "re-zeroed", " given at ")  # fmt: skip
 PROFILES = ("flight", "live")  # noise level from the whole flight, or as in a stream
 
 
@@ -46,19 +49,33 @@ def open_flight(
     suite: str | Path | Suite | None = None,
     zone: str | None = None,
     calibration: PathText | Sequence[PathText] = (),
+    offsets: Mapping[str, float] | None = None,
+    metadata: Mapping[str, str] | None = None,
     salvage: bool = False,
 ) -> xr.Dataset:
     """Open a flight from a pc2dae file (.nc, .zarr, .ict, .csv), a plain CSV, an instrument log or a folder of logs.
 
     A plain CSV needs a suite and keeps its rows: see `align.grid`. Logs are ingested: one clock, flags, compensation.
-    A damaged compressed log is an error; with `salvage`, the whole lines that can be unpacked are used.
+    A damaged compressed log is an error; with `salvage`, the whole lines that can be unpacked are used. `offsets` and
+    `metadata` are as in `ingest`.
     """
     from pc2dae.flight.store import is_flight, read_flight
+    from pc2dae.suite.metadata import checked_metadata
 
     if is_flight(path):
-        flight = read_flight(path, _suite(suite))
+        if offsets:
+            raise FlightError(f"{path} is a flight: its clocks are aligned already", hint="state offsets of its logs")
+        flight = read_flight(path, _suite(suite)).assign_attrs(checked_metadata(metadata or {}))
         return calibrate_flight(prepare(flight), calibration) if calibration else flight
-    return ingest([path], suite=suite, zone=zone, calibration=calibration, salvage=salvage)[0]
+    return ingest(
+        [path],
+        suite=suite,
+        zone=zone,
+        calibration=calibration,
+        offsets=offsets,
+        metadata=metadata,
+        salvage=salvage,
+    )[0]
 
 
 def ingest(
@@ -69,12 +86,16 @@ def ingest(
     calibration: PathText | Sequence[PathText] = (),
     compensation: str | None = None,
     correct_loading: bool = False,
+    offsets: Mapping[str, float] | None = None,
+    metadata: Mapping[str, str] | None = None,
     salvage: bool = False,
 ) -> tuple[xr.Dataset, IngestReport]:
     """Read logs, align them to one clock and grid, flag and compensate; also return a report of each file.
 
     `calibration` takes factory sheets and files of `pc2dae calibrate`. `compensation` overrides the suite's: `aan-803`,
     or `equation-1` as in the paper. With `correct_loading`, black carbon is corrected for the loading of its filter.
+    `offsets` say how far an instrument's clock is ahead [s] (`{"stap": 95.0}`), instead of searching it; `metadata` are
+    ACDD attributes (`creator_name`, `institution`, …) that override the suite's.
     """
     from pc2dae.align.clock_faults import repair_stamps
     from pc2dae.align.clocks import find_clocks
@@ -87,7 +108,9 @@ def ingest(
     from pc2dae.logs import read_logs
     from pc2dae.logs.infer_suite import suite_for
     from pc2dae.qc import screen
+    from pc2dae.suite.metadata import checked_metadata
 
+    attributes = checked_metadata(metadata or {})
     given = [Path(path) for path in paths]
     book = read_logs(given, zone=zone, suite=_suite(suite), salvage=salvage)
     files = [calibration] if isinstance(calibration, str | PathLike) else calibration
@@ -101,16 +124,16 @@ def ingest(
         payload = parse_suite(json.dumps(table), where=payload.name)
     _check_sources(streams, payload)
     streams = [repair_stamps(stream, payload.rate_hz) for stream in streams]
-    check_gaps(streams, payload.rate_hz)
-    clocks = find_clocks(streams)
+    clocks = find_clocks(streams, offsets)
     aligned = [clock.corrected(stream) for clock, stream in zip(clocks, streams, strict=True)]
+    check_gaps(aligned, payload.rate_hz)
     flight, placed = align(aligned, payload, flight_id=given[0].stem if given[0].stem else "flight")
     flight.attrs["clock_offset_s"] = json.dumps({c.key: round(c.offset_s, 3) for c in clocks if c.found})
     ignored = tuple((i.file, i.reason) for i in book.ignored)
     intake = IngestReport(payload.name, source_reports(aligned, clocks, placed), ignored)
-    for line in intake.repair_lines():
+    for line in (*intake.repair_lines(), *(_stated(key, ahead) for key, ahead in (offsets or {}).items())):
         flight = add_history(flight, line)
-    logged = flight
+    logged = flight = flight.assign_attrs(payload.metadata.stated() | attributes)
     ready = screen(compensate(screen(flight)))
     flight = calibrate_flight(_unloaded(ready) if correct_loading else ready, curves)
     delays = response_delays(flight)
@@ -145,6 +168,7 @@ def denoise(
     strength: float = 1.0,
     profile: str = "flight",
     correct_loading: bool = False,
+    standard_conditions: bool = False,
     keep: Sequence[str] = (),
     exclude: Sequence[str] = (),
     progress: Progress | None = None,
@@ -158,14 +182,17 @@ def denoise(
 
     `model` is a shipped name (default `adaptive`, live `adaptive-short`), a checkpoint folder, an ONNX file, a filter's
     name or a denoiser; `suite` overrides the flight's own; `strength` blends from 0 (raw, bounded) to 1; profile `live`
-    reproduces a stream; `correct_loading` corrects black carbon for the loading of its filter. The quality verdict
+    reproduces a stream; `correct_loading` corrects black carbon for the loading of its filter; `standard_conditions`
+    gives concentrations per volume at 273.15 K and 1013.25 hPa instead of those of the air. The quality verdict
     decides whether a family is denoised or left raw, unless `keep` or `exclude` name it. A channel without a usable
     sample becomes NaN.
     """
     from pc2dae.calibration.apply import with_reading_flags
     from pc2dae.calibration.compensate import corrected_as_live
+    from pc2dae.flight.conditions import at_standard_conditions
     from pc2dae.plumes.combined import with_species
     from pc2dae.qc import screen, without_observation
+    from pc2dae.response.t90 import sampling_offset_s
 
     if not 0.0 <= strength <= 1.0:
         raise ModelError(f"strength {strength:g} is not between 0 and 1", hint="1 is the model's estimate, 0 is raw")
@@ -186,8 +213,11 @@ def denoise(
     if profile == "live" and any(c.is_ndir for c in suite_of(ready).channels):
         ready = with_reading_flags(screen(corrected_as_live(ready)), ready)
     ready = calibrate_flight(ready, calibration, zero=zero, rezero=rezero)
+    if standard_conditions:
+        ready = at_standard_conditions(ready)
     measured = suite_of(ready)
-    noise = noise_level(*channel_arrays(ready, measured))
+    readings, seen = channel_arrays(ready, measured)
+    noise = noise_level(readings, seen & ~_is_saturated(ready, measured))  # a clipped plume has no noise
     kept, unusable, left_raw = choose_families(ready, denoiser, noise=noise, keep=keep, exclude=exclude)
     denoiser, lagging = for_target(denoiser, ready, kept, target=target, strength=strength)
     values, environment, valid = arrays_of(ready, kept)
@@ -195,6 +225,10 @@ def denoise(
     noise = noise.rows([measured.names.index(name) for name in kept.names])
     blended = blend(estimate, values, valid, noise=noise.sigma[:, None], strength=strength)
     lags = lag_attributes(denoiser, kept, blended, noise) if isinstance(denoiser, AdaptiveDenoiser) else {}
+    if profile == "flight" and strength == 1.0:  # a stream, and a blend with raw data, are as sampled
+        offsets = np.array([sampling_offset_s(ready, kept, name) for name in kept.names])
+        blended = at_centres(blended, offsets, np.array([name in lags for name in kept.names]), kept.rate_hz)
+    blended = _at_limits(blended, ready, kept, denoiser)
     clean = with_estimate(ready, kept, blended, noise, lags=lags, lagging=lagging, unusable=unusable)
     empty = without_observation(ready, [*kept.names, *(channel.name for channel in unusable)])
     left_raw += [f"{name} (no usable sample: {why})" for name, why in empty.items()]
@@ -208,6 +242,18 @@ def denoise(
     line = f"denoised {', '.join(f.name for f in kept.family)} with {denoiser.name}, strength {strength:g}"
     line += f"; left raw: {'; '.join(left_raw)}" if left_raw else ""
     return with_species(add_history(clean, line, level="denoised"))
+
+
+def _is_saturated(flight: xr.Dataset, suite: Suite) -> Mask:
+    return np.stack([(flight[f"qc_{name}"].values & SATURATED) != 0 for name in suite.names])
+
+
+def _at_limits(estimate: Estimate, flight: xr.Dataset, suite: Suite, denoiser: Denoiser) -> Estimate:
+    """The estimate at or above saturated samples, which are lower limits."""
+    values, seen = channel_arrays(flight, suite)
+    is_limit = seen & _is_saturated(flight, suite)
+    delay = denoiser.lags(suite).whole if isinstance(denoiser, AdaptiveDenoiser) else np.zeros(len(seen), np.intp)
+    return raise_to_limits(estimate, suite, values, is_limit, delay)
 
 
 def calibrate_flight(
@@ -449,6 +495,18 @@ def _check_sources(streams: list[Stream], suite: Suite) -> None:
                        hint='say where channels come from: [sources] co2 = "li830.co2"')  # fmt: skip
 
 
+def _stated(key: str, ahead_s: float) -> str:
+    return f"clock of {key}: stated to be {abs(ahead_s):g} s {'ahead' if ahead_s >= 0 else 'behind'}"
+
+
+def _unread_cells(flight: xr.Dataset) -> list[str]:
+    """Cells with logged electrodes of which the suite has no channel, as those of an ARISense."""
+    suite = suite_of(flight)
+    read = {source.variable() for name, source in suite.sources.items() if name in suite.names}
+    electrodes = [str(name) for name in flight.data_vars if str(name).endswith("_we")]
+    return [name[:-3] for name in electrodes if name[:-3] not in read and np.isfinite(flight[name].values).any()]
+
+
 def _notes(flight: xr.Dataset) -> tuple[str, ...]:
     from pc2dae.calibration.compensate import without_sheet
     from pc2dae.qc import loaded_filters
@@ -456,6 +514,8 @@ def _notes(flight: xr.Dataset) -> tuple[str, ...]:
     notes = []
     if absent := without_sheet(flight):
         notes.append(f"no calibration sheet: {', '.join(absent)} remain missing, the millivolts are kept")
+    if cells := _unread_cells(flight):
+        notes.append(f"no calibration sheet: {', '.join(cells)} kept in millivolts only, see pc2dae calibrate")
     if loaded := loaded_filters(flight):
         notes.append(f"filter loaded (black carbon reads too low, see --correct-loading): {loaded} of samples")
     return tuple(notes)

@@ -3,6 +3,10 @@
 Three kinds: any |x| ≥ 1e20; a listed number far from the other values of its channel; and negative readings of a
 16-bit register that was read as unsigned. In case of doubt a value is kept: a plume that passes through 65535 has
 other values near it.
+
+Above the end of a sensor's range, `valid_max`, a value is a lower limit of the air unless one of three holds:
+it is more than ten times `valid_max`; it is a listed number or a negative wrapped to 16 bits, however few values
+there are to compare it with; or it is more than twice `valid_max` with no sample above `valid_max` beside it, a spike.
 """
 
 from __future__ import annotations
@@ -36,6 +40,8 @@ _TWICE = 2.0  # a listed number is at least this many times as far from zero as 
 _RANGES = 10.0  # or this many times their range away from them,
 _SHARE = 0.1  # and this share of its own size,
 _ENOUGH = 30  # if there are at least this many values
+_IMPOSSIBLE = 10.0  # times valid_max: PM10 of a real sensor in smoke reaches 8, damaged rows of its log 17
+_LONE = 2.0  # times valid_max: so far beyond its range a sensor has passed the end of it before or after
 _WRAPPED = (64536.0, 65535.0)  # −1000 … −1 read as unsigned 16 bits
 _WRAPPED_TIMES = 4.0  # wrapped values are at least this many times the others: a whole range is suspect, so stricter
 
@@ -97,6 +103,24 @@ def is_wrapped(values: Floats, others: Extent) -> Mask:
     """Integers just below 2¹⁶ in a channel of small integers that was never below zero."""
     unsigned = others.is_whole & (others.low >= 0) & (others.count >= _ENOUGH)
     return np.asarray(_looks_wrapped(values) & unsigned & (values >= _WRAPPED_TIMES * others.high))
+
+
+def is_impossible(values: Floats, valid_max: Floats | float) -> Mask:
+    """Values above `valid_max` that are not lower limits: too far above it, sentinels, or wrapped integers.
+
+    >>> is_impossible(np.array([999.0, 2137.0, 16973.0]), 1000.0), is_impossible(np.array([65493.0]), 20000.0)
+    (array([False, False,  True]), array([ True]))
+    """
+    above = np.asarray(values > valid_max)
+    if not above.any():  # nearly always, and in a stream at every sample
+        return above
+    far = values > valid_max + (_IMPOSSIBLE - 1) * np.abs(valid_max)
+    return np.asarray(far | above & (np.isin(values, _LISTED) | _looks_wrapped(values)))
+
+
+def is_lone(values: Floats, beside: Floats, valid_max: Floats | float) -> Mask:
+    """Values of more than twice `valid_max` if that beside them, the highest neighbour, is not above `valid_max`."""
+    return np.asarray((values > valid_max + (_LONE - 1) * np.abs(valid_max)) & (beside <= valid_max))
 
 
 def describe(values: Floats) -> list[str]:

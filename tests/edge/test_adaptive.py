@@ -53,6 +53,17 @@ def test_clean_air_is_hardly_biased_by_the_bound(model, background: float, limit
     assert abs(estimate.unbounded.mean() - background - sampled) <= 0.02
 
 
+@pytest.mark.parametrize(("name", "profile", "limit"), [("adaptive", "flight", 0.02), ("adaptive-short", "live", 0.03)])
+@pytest.mark.parametrize("zero", [-0.6, -0.3, -0.1])
+def test_clean_air_below_the_bound_is_not_raised_before_it(name: str, profile: str, limit: float, zero: float) -> None:
+    """Within 1 σ below the bound clean air was raised by up to 0.2 σ, outside nine tenths of the intervals."""
+    noise = np.random.default_rng([2, 5]).standard_normal((6, T))
+    estimate = run(load_model(name, profile=profile), zero + noise)
+    later = slice(300, None)  # of a stream that has seen its clean air
+    assert abs((estimate.unbounded - zero - noise)[:, later].mean()) <= limit
+    assert np.mean(np.abs(estimate.unbounded - zero)[:, later] < 1.645 * estimate.sigma[:, later]) >= 0.9
+
+
 def test_a_plume_in_one_channel_stays_there(model) -> None:
     rng = np.random.default_rng(3)
     quiet = 20 + rng.standard_normal((5, T))

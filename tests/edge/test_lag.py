@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pc2dae.edge.lag import Lags, LiveResponse, within
+from pc2dae.edge.lag import Lags, LiveResponse, shifted, within
 from pc2dae.edge.levels import of_flight, trailing
 from pc2dae.registry import load_model
 from pc2dae.response.kernels import Kernel, Response, respond
@@ -128,6 +128,9 @@ def test_a_stream_reads_what_a_record_reads(case: str, chunk: int) -> None:
     streamed = [np.concatenate(x, axis=1) for x in zip(*parts, strict=True)]
     np.testing.assert_allclose(streamed[0], known.as_logged(response), rtol=1e-9)
     np.testing.assert_allclose(streamed[1], systematic, rtol=1e-9, atol=1e-9)
+    early = shifted(known.as_logged(response), known.whole, np.nan)
+    ends = known.look_ahead + 1
+    np.testing.assert_allclose(streamed[2][:, :-ends], early[:, :-ends], rtol=1e-9)
 
 
 def test_a_difference_of_two_lagging_channels_leaves_no_dipole() -> None:

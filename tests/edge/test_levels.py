@@ -37,6 +37,16 @@ def test_repeats_of_a_held_sensor_are_not_noise_free() -> None:
     assert new[0, ::3].all()
 
 
+def test_repeated_zeros_and_the_lowest_value_of_a_held_sensor_are_measurements() -> None:
+    """A particle counter in clean air, calibrated or not: without its zeros, a plume would begin before its front."""
+    plume = np.where(np.arange(600) % 150 < 12, 0.0, 60 + np.random.default_rng(0).normal(0, 8, 600)).repeat(3)[None]
+    for values in (plume, 1.3 * plume - 2.0):
+        levels, new = of_flight(values, np.ones(values.shape, bool), np.zeros(1))
+        assert levels.held[0, 0] == 1
+        assert new[plume == 0].all()
+        assert new[plume != 0].mean() == pytest.approx(1 / 3, abs=0.01)
+
+
 def test_a_quantised_channel_at_rest_is_not_held() -> None:
     rng = np.random.default_rng(1)
     assert not is_held(np.round(10 + 0.4 * rng.standard_normal(600)))

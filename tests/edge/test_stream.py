@@ -27,7 +27,7 @@ from pc2dae.edge.ready import Ready
 from pc2dae.edge.runtime import WindowedDenoiser
 from pc2dae.edge.stream import StreamingDenoiser
 from pc2dae.errors import ModelError
-from pc2dae.flags import MISSING, OUT_OF_RANGE, SATURATED, STALE
+from pc2dae.flags import MISSING, OUT_OF_RANGE, SATURATED, SPIKE, STALE
 from pc2dae.response.kernels import Kernel, Response
 from pc2dae.suite import parse_suite
 from suites import make_suite
@@ -342,7 +342,10 @@ def test_live_checks_on_literal_values() -> None:
     for values, before, bits in [
         ([1.0, 2.0, 420.0], [1.0, 2.0, 420.0], [0, 0, STALE]),
         ([5000.0, nan, 421.0], [1.0, 2.0, 420.0], [SATURATED, MISSING, 0]),
-        ([5001.0, -9999.0, -9999.0], [nan, nan, -9999.0], [OUT_OF_RANGE, MISSING, MISSING]),
+        ([50_001.0, -9999.0, -9999.0], [nan, nan, -9999.0], [OUT_OF_RANGE, MISSING, MISSING]),
+        ([9000.0, 0.0, 0.0], [4000.0, 0.0, 0.0], [SATURATED, 0, 0]),  # a plume; zeros are measured again
+        ([10_001.0, 2.0, 420.0], [4000.0, 0.0, 0.0], [SATURATED | SPIKE, 0, 0]),  # nothing above the range before
+        ([10_001.0, 2.0, 420.0], [9000.0, 0.0, 0.0], [SATURATED, 0, 0]),
     ]:
         found = checks(np.array(values), np.array(before))
         assert np.where(found & MISSING, found, found | checks.limits(np.array(values))).tolist() == bits

@@ -31,7 +31,7 @@ def test_missing_is_no_number_or_a_sentinel() -> None:
 
 
 def test_range_has_two_ends_and_zero_counts_as_one() -> None:
-    values = np.array([-1.0, 0.0, 5.0, 10.0, 11.0, NAN])
+    values = np.array([-1.0, 0.0, 5.0, 10.0, 101.0, NAN])
     np.testing.assert_array_equal(
         checks.out_of_range(values, valid_min=0.0, valid_max=10.0) // OUT_OF_RANGE, [1, 0, 0, 0, 1, 0]
     )
@@ -39,9 +39,11 @@ def test_range_has_two_ends_and_zero_counts_as_one() -> None:
     assert not checks.out_of_range(values).any()
 
 
-def test_saturated_only_at_the_very_end_of_the_range() -> None:
-    values = np.array([999.0, 1000.0, 1001.0, NAN])
-    np.testing.assert_array_equal(checks.saturated(values, valid_max=1000.0) // SATURATED, [0, 1, 0, 0])
+def test_above_the_end_of_its_range_a_sensor_gives_lower_limits_but_not_wrapped_or_impossible_numbers() -> None:
+    values = np.array([999.0, 1000.0, 2137.0, NAN])
+    np.testing.assert_array_equal(checks.saturated(values, valid_max=1000.0) // SATURATED, [0, 1, 1, 0])
+    greenbox = np.array([20_001.0, 65_493.0, 65_535.0, 200_001.0])  # CO2 of a 16-bit register, up to 20,000 ppm
+    np.testing.assert_array_equal(checks.out_of_range(greenbox, valid_max=20_000.0) // OUT_OF_RANGE, [0, 1, 1, 1])
     assert not checks.saturated(values).any()
 
 
@@ -190,3 +192,13 @@ def test_any_input_gives_flags_of_its_length(values: list[float]) -> None:
 def test_hardly_any_samples(length: int) -> None:
     x = np.zeros(length)
     assert len(checks.stale(x)) == len(checks.flat_line(x, sigma=1.0)) == len(checks.tape_advance(x)) == length
+
+
+@pytest.mark.parametrize("native_rate_hz", [None, 0.5])
+def test_zeros_and_the_ends_of_the_range_are_measured_again(native_rate_hz: float | None) -> None:
+    """Of a particle counter at half the grid's rate: clean air, a plume that saturates it, clean air."""
+    rng = np.random.default_rng(0)
+    plume = np.concatenate([np.zeros(20), rng.normal(500, 90, 400), np.full(10, 1000.0), np.zeros(20)]).repeat(2)
+    found = checks.stale(plume, native_rate_hz=native_rate_hz, ends=(0.0, None, 1000.0)) != 0
+    assert not found[(plume == 0) | (plume == 1000)].any()
+    np.testing.assert_array_equal(found[40:840], np.tile([False, True], 400))

@@ -13,7 +13,6 @@ from pc2dae.flags import (
     FLAT_LINE,
     MISSING,
     NOT_MEASURED,
-    OUT_OF_RANGE,
     SATURATED,
     SPIKE,
     STALE,
@@ -47,7 +46,7 @@ def test_a_plain_table_loses_nothing_but_what_its_suite_names() -> None:
     flight = flight_of({"co": co, "co2": 420 + rng.normal(0, 1, 600)}, KOLIBRI)
     screened = screen(flight)
     bits = screened["qc_co"].values
-    assert {int(i): int(bits[i]) for i in np.flatnonzero(bits)} == {200: MISSING, 300: OUT_OF_RANGE, 301: SATURATED}
+    assert {int(i): int(bits[i]) for i in np.flatnonzero(bits)} == {200: MISSING, 300: SATURATED, 301: SATURATED}
     assert not screened["qc_co2"].values.any()
     assert np.isnan(screened["co"].values[200])  # a sentinel is no value
     assert screened["co"].values[300] == 501.0  # a bad value is flagged, not dropped
@@ -157,7 +156,7 @@ def test_a_sentinel_beyond_the_range_is_missing_not_out_of_range() -> None:
     co = np.random.default_rng(0).normal(1, 0.3, 100)
     co[[5, 7]] = [65535.0, 600.0]
     bits = screen(flight_of({"co": co, "co2": np.full(100, 400.0)}, KOLIBRI))["qc_co"].values
-    assert bits[[5, 7]].tolist() == [MISSING, OUT_OF_RANGE]
+    assert bits[[5, 7]].tolist() == [MISSING, SATURATED | SPIKE]  # nothing beside it
 
 
 def test_a_stuck_channel_is_flagged_whether_or_not_it_is_slow() -> None:
@@ -185,12 +184,12 @@ def test_impossible_values_do_not_hide_the_quantisation_of_the_others() -> None:
     for junk in (np.full(60, 600.0), np.linspace(600.0, 900.0, 60)):
         co[:60] = junk
         bits = screen(flight_of({"co": co, "co2": np.linspace(400.0, 401.0, 300)}, KOLIBRI))["qc_co"].values
-        assert (bits[:60] == OUT_OF_RANGE).all()
+        assert (bits[:60] == SATURATED).all()
         assert not bits[60:].any()
 
 
 JUNK = st.one_of(
-    st.just(np.nan), st.just(np.inf), st.just(-9999.0), st.just(1e38), st.floats(501.0, 1e19), st.floats(-1e19, -6.0)
+    st.just(np.nan), st.just(np.inf), st.just(-9999.0), st.just(1e38), st.floats(5001.0, 1e19), st.floats(-1e19, -6.0)
 )
 
 

@@ -86,3 +86,12 @@ def test_noise_alone_is_no_spike() -> None:
 def test_moves_marks_the_samples_around_a_step() -> None:
     x = np.array([0.0, 0, 0, 0, 10, 10, 10, 10])
     np.testing.assert_array_equal(moves(x, np.ones(8, bool), sigma=1.0), [0, 0, 1, 1, 1, 1, 0, 0])
+
+
+def test_far_above_the_range_a_sample_alone_is_a_spike_and_a_plume_is_not() -> None:
+    x = _quiet(300)
+    x[150:155] = [60.0, 90.0, 250.0, 120.0, 50.0]  # a plume beyond a range of 100
+    x[200:203] = [60.0, 250.0, 70.0]
+    moving = np.ones(300, dtype=bool)  # other instruments respond too
+    assert _found(x, valid_max=100.0, accompanied=moving) == [201]
+    assert _found(x, accompanied=moving) == []

@@ -12,9 +12,10 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from pc2dae.flags import NOT_MEASURED
+from pc2dae.flags import BELOW_BOUND, NOT_MEASURED, SATURATED
 from pc2dae.flight.schema import suite_of
 from pc2dae.noise import noise_level
+from pc2dae.plumes.species import PARTICLES
 from pc2dae.suite import Suite
 from pc2dae.suite.species import PPB, species_of
 
@@ -134,6 +135,24 @@ def below_bound(clean: xr.Dataset, name: str) -> int:
     return int(np.sum(clean[name].values < suite_of(clean)[name].lower_bound))
 
 
+def below_lower_limit(clean: xr.Dataset, name: str) -> int:
+    """How many noise-free readings lie below a saturated sample, or are more certain than a fifth of it."""
+    raw, seen = observations(clean, name)
+    is_limit = seen & (clean[f"qc_{name}"].values & SATURATED != 0)
+    is_ambient = f"{name}_response" in clean
+    reading = clean[f"{name}_response" if is_ambient else f"{name}_unbounded"].values
+    low = is_limit & (reading < raw)
+    height = np.abs(raw - suite_of(clean)[name].lower_bound)
+    certain = is_limit & (clean[f"{name}_uncertainty"].values < 0.2 * height) if not is_ambient else low
+    return int(np.sum(low | certain))
+
+
+def raised_without_flag(clean: xr.Dataset, name: str) -> int:
+    """How many estimates the bound raises by more than twice their uncertainty without saying so."""
+    raised = clean[name].values - clean[f"{name}_unbounded"].values > 2.0 * clean[f"{name}_uncertainty"].values
+    return int(np.sum(raised & (clean[f"qc_{name}"].values & BELOW_BOUND == 0)))
+
+
 def departure(clean: xr.Dataset, name: str, *, profile: str = "flight") -> float:
     """The largest |estimate − observation| in σ of the noise; NaN where the channel has no noise."""
     raw, seen = observations(clean, name)
@@ -159,6 +178,8 @@ def faults(clean: xr.Dataset, *, profile: str = "flight") -> list[str]:
             "estimates missing or made up": missing_mismatches(clean, name),
             "uncertainties not finite or negative": bad_uncertainties(clean, name),
             "estimates below the bound": below_bound(clean, name),
+            "noise-free readings below a lower limit": below_lower_limit(clean, name),
+            "estimates raised to the bound without a flag": raised_without_flag(clean, name),
         }
         found += [f"{name}: {count:,} {what}" for what, count in counts.items() if count]
     return found
@@ -173,7 +194,7 @@ def is_one_line(error: Exception) -> bool:
 def comparable_only(clean: xr.Dataset) -> xr.Dataset:
     """The flight without the channels that no emission ratio may use: gases that are not mole fractions.
 
-    Black carbon is a mass per volume of air by definition.
+    Particles are a mass per volume of air by definition.
     """
     suite = suite_of(clean)
     families = [
@@ -195,7 +216,7 @@ def _may_be_compared(suite: Suite, name: str) -> bool:
     species = species_of(channel)
     if species is None:
         return True
-    return channel.units.endswith("g m-3") if species == "bc" else channel.units in PPB
+    return channel.units.endswith("g m-3") if species in PARTICLES else channel.units in PPB
 
 
 def ratio_units(ratios: pd.DataFrame) -> set[tuple[str, str]]:

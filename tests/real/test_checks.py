@@ -8,16 +8,19 @@ import xarray as xr
 from real_checks import (
     bad_uncertainties,
     below_bound,
+    below_lower_limit,
     comparable_only,
     faults,
     has_incomparable,
     missing_mismatches,
     outside_raw_range,
+    raised_without_flag,
     range_within_reach,
     unexplained_channels,
 )
 from real_data import datenum_csv, elt_csv, li7810_csv, qclas_csv, step_csv
 
+from pc2dae.flags import SATURATED
 from pc2dae.flight.schema import new_flight, suite_of
 from pc2dae.suite import parse_suite
 
@@ -61,13 +64,18 @@ def test_nothing_is_wrong_with_a_good_estimate(clean: xr.Dataset) -> None:
 def test_what_is_planted_is_counted(clean: xr.Dataset) -> None:
     clean["co_unbounded"][[10, 20]] = [9.0, -9.0]
     assert outside_raw_range(clean, "co") == 2
+    assert raised_without_flag(clean, "co") == 1  # at 20
     clean["co_unbounded"][400] = 1.5  # nothing within reach
     clean["co"][30] = NAN
     assert missing_mismatches(clean, "co") == 2
     clean["co_uncertainty"][[40, 41]] = [-1.0, NAN]
     clean["co"][[50, 51]] = -0.1
     assert (bad_uncertainties(clean, "co"), below_bound(clean, "co")) == (2, 2)
-    assert len(faults(clean)) == 4
+    clean["qc_co"][[60, 61]] = SATURATED
+    clean["co_unbounded"][60:62] = [1.5, 0.5]
+    clean["co_uncertainty"][60:62] = 0.4
+    assert below_lower_limit(clean, "co") == 1  # 2.0 was read at 61, 1.0 at 60
+    assert len(faults(clean)) == 6
     assert unexplained_channels(clean.drop_vars("co_unbounded")) == ["co"]
 
 

@@ -9,8 +9,9 @@ import pytest
 from real_data import ABSENT, DATA
 
 import pc2dae
-from pc2dae.flags import FILTER_LOADED
+from pc2dae.flags import FILTER_LOADED, SATURATED
 from pc2dae.pipeline import ingest
+from pc2dae.suite import parse_suite
 
 
 def real(path: str) -> Path:
@@ -29,6 +30,25 @@ def test_ndir_at_2900_m_reads_clean_air_and_span_gas() -> None:
     assert span.median() == pytest.approx(1000, rel=0.05)
 
 
+@pytest.mark.parametrize("profile", ["flight", "live"])
+def test_particles_beyond_the_range_are_lower_limits_and_zeros_are_zeros(profile: str) -> None:
+    flight = pc2dae.open_flight(real("konza_uav_burn/greenbox/20240408_smoke1.txt"))
+    clean = pc2dae.denoise(flight, profile=profile)
+    top = int(np.nanargmax(clean["pm25_raw"].values))
+    assert clean["pm25_raw"].values[top] == 2137  # range 1,000
+    assert clean["pm25"].values[top] >= 2137
+    assert clean["pm25_uncertainty"].values[top] >= 1137
+    assert clean["qc_pm25"].values[top] == SATURATED
+    for name in ("pm1", "pm25", "pm10"):  # the front of a plume was filled in up to 266 ug m-3 over zeros
+        assert np.nanmax(clean[name].values[clean[f"{name}_raw"].values == 0]) < 10
+
+
+def test_a_damaged_row_is_not_a_lower_limit() -> None:
+    clean = pc2dae.denoise(pc2dae.open_flight(real("fasmee_span_gas/100923_morning_Ambient.txt.gz")))
+    assert np.nanmax(clean["pm10_raw"].values) == 16973  # PM2.5 is 2 at most
+    assert np.nanmax(clean["pm10"].values) < 10
+
+
 def test_a_spent_filter_is_flagged_and_corrected_when_asked() -> None:
     path = real("bengaluru_car/2019_09_16_h094851_KAN_AE51.csv")
     logged, report = ingest([path], zone="+05:30")
@@ -41,3 +61,15 @@ def test_a_spent_filter_is_flagged_and_corrected_when_asked() -> None:
     factor = after / before
     assert np.nanmedian(factor[:500]) == 1
     assert np.nanmax(factor) == pytest.approx(2.35, abs=0.01)  # attenuation 106
+
+
+def test_an_altitude_in_feet_and_a_height_above_ground_differ_by_the_ground() -> None:
+    path = real("konza_uav_burn/kolibri/1D.csv")
+    text = (Path(__file__).parent / "suites" / "kolibri.toml").read_text()
+    above = {}
+    for column, name in (("Alt_MSL_ft", "altitude"), ("Alt_AGL_m", "height")):
+        suite = parse_suite(text.replace("Alt_AGL_m", column), where="kolibri.toml")
+        altitude = pc2dae.open_flight(path, suite=suite)["altitude"]
+        assert altitude.attrs["standard_name"] == name
+        above[name] = altitude.values
+    np.testing.assert_allclose(above["altitude"] - above["height"], 440.0, atol=1e-3)

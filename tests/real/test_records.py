@@ -27,6 +27,7 @@ from pc2dae.archive.sources import find_sources
 from pc2dae.errors import ModelError
 from pc2dae.flight.schema import suite_of
 from pc2dae.plumes import survey
+from pc2dae.plumes.species import PARTICLES
 from pc2dae.suite import load_suite
 
 FIRST = {record.folder: record.id for record in reversed(RECORDS) if record.in_tests}  # of each folder
@@ -89,11 +90,16 @@ def test_plumes_compare_only_what_can_be_compared(opened) -> None:
     found = survey(clean)
     assert not found.encounters["peak"].isna().any()
     assert (found.encounters["excess_sigma"] >= 0).all()
-    mixing = {unit for ratio, unit in ratio_units(found.ratios) if ratio != "bc/co"}
+    mixing = {unit for ratio, unit in ratio_units(found.ratios) if ratio.split("/")[0] not in PARTICLES}
     assert mixing <= {"1"}
     if has_incomparable(clean):
-        expected = survey(comparable_only(clean)).ratios
-        assert found.ratios.to_dict("records") == expected.to_dict("records")
+        # Such a channel helps to find smoke, which moves the ends of encounters a little, and is in no ratio.
+        ours, expected = (
+            found.query("scope == 'flight'").set_index(["ratio", "method"])
+            for found in (found.ratios, survey(comparable_only(clean)).ratios)
+        )
+        assert list(ours.index) == list(expected.index)
+        assert ((ours["value"] - expected["value"]).abs() < expected["sigma"]).all()
 
 
 def test_the_report_is_written(opened, tmp_path: Path) -> None:

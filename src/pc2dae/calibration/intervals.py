@@ -17,7 +17,7 @@ from pc2dae.calibration.apply import sheet_identity
 from pc2dae.calibration.assumed import assumed_gain
 from pc2dae.calibration.curve import Calibration, Curve
 from pc2dae.errors import CalibrationError, nearest
-from pc2dae.flags import BAD, FLAT_LINE, STALE
+from pc2dae.flags import BAD, FLAT_LINE, SATURATED, STALE
 from pc2dae.flight.schema import observed, suite_of
 from pc2dae.noise import noise_level, sum_variance
 from pc2dae.suite import Suite
@@ -25,6 +25,7 @@ from pc2dae.suite import Suite
 COLUMNS = ("start", "end", "channel", "value", "uncertainty")
 _LEAST = 10  # samples in an interval
 _STEADY = STALE | FLAT_LINE  # what steady gas looks like
+_UNUSABLE = BAD & ~_STEADY | SATURATED
 _ZERO = re.compile(r"(?P<channel>\w+)=(?P<value>[^@±]+)(?:±(?P<uncertainty>[^@]+))?@(?P<start>[^/]+)/(?P<end>.+)")
 
 
@@ -104,7 +105,7 @@ def plateaus(flight: xr.Dataset, intervals: Sequence[Interval]) -> dict[str, lis
         if one.channel not in suite.names:
             raise CalibrationError(f"the flight has no channel '{one.channel}'", hint=nearest(one.channel, suite.names))
         values = flight[one.channel].values.astype(np.float64)
-        usable = (flight[f"qc_{one.channel}"].values & BAD & ~_STEADY) == 0
+        usable = (flight[f"qc_{one.channel}"].values & _UNUSABLE) == 0
         inside = (time >= one.start) & (time <= one.end) & usable & np.isfinite(values)
         if inside.sum() < _LEAST:
             raise CalibrationError(

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pc2dae.arrays import Array, Mask
 from pc2dae.calibration.terms import CROSS, environment_terms
 from pc2dae.errors import CalibrationError
-from pc2dae.flags import FLAT_LINE, NOT_MEASURED, SPIKE
+from pc2dae.flags import FLAT_LINE, NOT_MEASURED, SATURATED, SPIKE
 from pc2dae.flight.schema import environment_array, suite_of
 from pc2dae.response.kernels import respond
 from pc2dae.response.stated import stated_kernel
@@ -156,7 +156,7 @@ def _means(
     rate_hz: float = 1.0,
 ) -> Array:
     """Means of observed samples per step; of a reference as a slow sensor would see it."""
-    bad = NOT_MEASURED if as_seen_by is None else NOT_MEASURED & ~_OF_SENSORS
+    bad = NOT_MEASURED | SATURATED if as_seen_by is None else (NOT_MEASURED | SATURATED) & ~_OF_SENSORS
     values = np.where(flight[f"qc_{name}"].values & bad, np.nan, flight[name].values.astype(np.float64))
     if as_seen_by is not None and (as_seen_by.t90_s or 0.0) * rate_hz >= 0.5:
         known = np.flatnonzero(np.isfinite(values))

@@ -10,6 +10,7 @@ import typer
 
 from pc2dae.cli.app import again, app
 from pc2dae.cli.output import FORCE, check_output
+from pc2dae.cli.stated_options import META, OFFSET, parse_metadata, parse_offsets
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -22,7 +23,11 @@ if TYPE_CHECKING:
 def denoise(
     inputs: list[Path] = typer.Argument(..., metavar="INPUT...", help="Flights (.nc), plain CSVs or folders of logs."),
     out: Path = typer.Option(
-        ..., "-o", "--out", help="The clean flight: .nc, .csv, .ict, .zarr; a folder for several."
+        ...,
+        "-o",
+        "--out",
+        help="The clean flight: .nc, .csv, .ict, .zarr; for other tools .geojson, .kml, .gpkg, .mat; "
+        "a folder for several.",
     ),
     model: str | None = typer.Option(
         None,
@@ -50,8 +55,13 @@ def denoise(
     correct_loading: bool = typer.Option(
         False, "--correct-loading", help="Correct black carbon for the loading of its filter (AE51, MA200)."
     ),
+    standard_conditions: bool = typer.Option(
+        False, "--standard-conditions", help="Give masses per volume at 273.15 K and 1013.25 hPa, not as in the air."
+    ),
     keep: list[str] = typer.Option([], help="Denoise this family regardless of its verdict; repeatable."),
     exclude: list[str] = typer.Option([], help="Leave this family raw; repeatable."),
+    offset: list[str] = OFFSET,
+    meta: list[str] = META,
     salvage: bool = typer.Option(
         False, "--salvage", help="Use the complete lines that a damaged .gz or zip still yields."
     ),
@@ -68,7 +78,7 @@ def denoise(
 
     import pc2dae
     from pc2dae.calibration.curve import is_calibration
-    from pc2dae.flight.store import check_target, write_flight
+    from pc2dae.flight.store import WRITE_ONLY, check_target, write_flight
     from pc2dae.pipeline import change_lines
     from pc2dae.suite import load_suite
 
@@ -79,10 +89,19 @@ def denoise(
     curves = [path for path in calibration if is_calibration(path)]
     sheets = [path for path in calibration if path not in curves]
     checks = _checks(zero)
+    offsets, metadata = parse_offsets(offset), parse_metadata(meta)
     if suite is not None:
         load_suite(suite).only([*keep, *exclude])  # report an unknown family before any log is read
     for source, output in zip(inputs, outputs, strict=True):
-        flight = _opened(source, suite=suite, zone=zone, calibration=sheets, salvage=salvage)
+        flight = _opened(
+            source,
+            suite=suite,
+            zone=zone,
+            calibration=sheets,
+            offsets=offsets,
+            metadata=metadata,
+            salvage=salvage,
+        )
         started = time.perf_counter()
         with Progress(console=Console(stderr=True), transient=True) as progress:
             report = partial(
@@ -98,6 +117,7 @@ def denoise(
                 strength=strength,
                 profile=profile,
                 correct_loading=correct_loading,
+                standard_conditions=standard_conditions,
                 keep=keep,
                 exclude=exclude,
                 progress=report,
@@ -108,7 +128,8 @@ def denoise(
             typer.echo(line)
         _summarise(clean, source, output, seconds)
     described = again(suite=suite) if outputs[0].suffix.lower() == ".csv" else ""  # a CSV does not contain its suite
-    typer.echo(f"next: pc2dae report {outputs[0]}{described} -o report.html")
+    if outputs[0].suffix.lower() not in WRITE_ONLY:
+        typer.echo(f"next: pc2dae report {outputs[0]}{described} -o report.html")
 
 
 def _checks(texts: list[str]) -> list[Interval]:
@@ -118,14 +139,33 @@ def _checks(texts: list[str]) -> list[Interval]:
     return [i for text in texts for i in ([parse_interval(text)] if "=" in text else read_intervals(text))]
 
 
-def _opened(source: Path, *, suite: str | None, zone: str | None, calibration: list[Path], salvage: bool) -> xr.Dataset:
+def _opened(
+    source: Path,
+    *,
+    suite: str | None,
+    zone: str | None,
+    calibration: list[Path],
+    offsets: dict[str, float],
+    metadata: dict[str, str],
+    salvage: bool,
+) -> xr.Dataset:
     """Open a flight; if it is ingested from logs, print its repairs and notes."""
     from pc2dae import pipeline
     from pc2dae.flight.store import is_flight
 
     if is_flight(source):
-        return pipeline.open_flight(source, suite=suite, zone=zone, calibration=calibration)
-    flight, intake = pipeline.ingest([source], suite=suite, zone=zone, calibration=calibration, salvage=salvage)
+        return pipeline.open_flight(
+            source, suite=suite, zone=zone, calibration=calibration, offsets=offsets, metadata=metadata
+        )
+    flight, intake = pipeline.ingest(
+        [source],
+        suite=suite,
+        zone=zone,
+        calibration=calibration,
+        offsets=offsets,
+        metadata=metadata,
+        salvage=salvage,
+    )
     for line in (*intake.repair_lines(), *intake.notes):
         typer.echo(line)
     return flight

@@ -12,7 +12,7 @@ import numpy as np
 from pc2dae.arrays import Floats, Mask
 from pc2dae.denoiser import LARGEST, WIDENED, Estimate, Job
 from pc2dae.edge.card import digest
-from pc2dae.edge.engine import Engine, Progress, Stretch
+from pc2dae.edge.engine import Engine, Progress, Stretch, range_end
 from pc2dae.edge.gap_fill import bridged
 from pc2dae.edge.lag import Lags, within
 from pc2dae.edge.levels import Levels, of_flight, trailing
@@ -110,16 +110,17 @@ class AdaptiveEngine(Engine):
         self.identity = f"{denoiser.sha256 or denoiser.name} {crc32(repr(self.lags.known).encode()):08x}"
         self.bound: Floats = np.array([channel.lower_bound for channel in suite.channels])
         self.prior: Floats = np.array([channel.noise_sigma or np.nan for channel in suite.channels])
+        self.high = range_end(suite)
 
     def __call__(self, values: Floats, environment: Floats, valid: Mask) -> Estimate:
         """The estimate of a whole record."""
         seen = valid & (np.abs(np.nan_to_num(values, nan=np.inf)) < LARGEST)
         if self.denoiser.profile == "live":
-            levels, new = trailing(values, seen, self.bound, self.prior)
+            levels, new = trailing(values, seen, self.bound, self.prior, self.high)
             unbounded, spread = self._in_pieces(Stretch(values, seen, new, levels, environment, slice(0)))
             reading, systematic = self.lags.answer(unbounded)
         else:
-            levels, new = of_flight(values, seen, self.bound)
+            levels, new = of_flight(values, seen, self.bound, self.high)
             found = self._at_own_rate(*self.lags.all_in_step(values, new, levels))
             unbounded, spread, reading, systematic = found
         bounded = np.maximum(unbounded, self.bound[:, None])
@@ -138,9 +139,10 @@ class AdaptiveEngine(Engine):
         if nothing.all():
             unknown = np.full(nothing.shape, np.nan)
             return Estimate(unknown, unknown, unknown)
-        middle = _origin(values, new, levels.sigma, self.bound)
+        known = _known_from_later(levels.sigma)
+        middle = _origin(values, new, known, self.bound)
         zero = np.where(new.any(axis=1, keepdims=True), levels.zero - middle, 0.0)
-        sigma = _known_from_later(levels.sigma) * free.gain
+        sigma = known * free.gain
         arrays = (free.values - middle, new, sigma, free.lag1, zero, levels.group, free.reading - middle, free.gain,
                   free.tau)  # fmt: skip
         with np.errstate(over="ignore", invalid="ignore"):  # beyond float32: infinite, which the graph masks
@@ -200,7 +202,8 @@ def lag_attributes(denoiser: AdaptiveDenoiser, suite: Suite, estimate: Estimate,
         seen = estimate.unbounded[row][np.isfinite(estimate.unbounded[row])]
         height = np.quantile(seen, 0.99) - np.median(seen) if len(seen) else 0.0
         tau = known.kernel.t90_s * suite.rate_hz / LN10
-        width = denoiser.resolution(tau, height / noise.sigma[row]) / suite.rate_hz
+        snr = height / noise.sigma[row] if noise.sigma[row] > 0 else np.inf
+        width = denoiser.resolution(tau, snr) / suite.rate_hz
         if known.kernel.kind == "gaussian":
             width = max(width, gaussian_width(known.kernel.t90_s))
         found[name] = {
@@ -257,6 +260,6 @@ def _origin(values: Floats, new: Mask, sigma: Floats, bound: Floats) -> Floats:
     for row, ok in enumerate(new):
         if ok.any():
             middle = np.median(values[row, ok])
-            step = 2.0 ** np.ceil(np.log2(NEAR * np.nanmin(sigma[row])))
+            step = 2.0 ** np.ceil(np.log2(NEAR * sigma[row].min()))
             origin[row] += np.floor(abs(middle - origin[row]) / step) * step * np.sign(middle - origin[row])
     return origin[:, None]

@@ -6,6 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+import numpy as np
+
 from pc2dae.arrays import Floats, Mask
 from pc2dae.calibration.series import CalibrationSeries
 from pc2dae.denoiser import Estimate
@@ -41,6 +43,11 @@ class Stretch:
             slice(start - first, stop - first),
             None if self.free is None else LagFree(*(x[:, at] for x in self.free)),
         )
+
+
+def range_end(suite: Suite) -> Floats:
+    """`valid_max` of the channels of `suite`, infinite where there is none."""
+    return np.array([np.inf if c.valid_max is None else c.valid_max for c in suite.channels])
 
 
 class Engine(ABC):

@@ -90,6 +90,11 @@ class Lags:
         whole, part, _ = self._taps()
         return int((whole + _TAPS[-1] * (part[:, 0] > 0)).max(initial=0))
 
+    @property
+    def whole(self) -> NDArray[np.intp]:
+        """Whole samples of delay of each channel."""
+        return np.asarray(np.floor(self.delay).astype(np.intp))
+
     def in_step(self, values: Floats, new: Mask) -> tuple[Floats, Mask, Mask]:
         """Readings at the time of the air, x(t + d): which are new, and which lie between samples.
 
@@ -120,8 +125,8 @@ class Lags:
 
     def _taps(self) -> tuple[NDArray[np.intp], Floats, Floats]:
         """Whole and fractional part of the delays, and Lagrange's weights of the samples `_TAPS` in between."""
-        whole = np.floor(self.delay).astype(np.intp)
-        part = self.delay - whole
+        whole = self.whole
+        part: Floats = self.delay - whole
         weights = [np.prod([(part - j) / (k - j) for j in _TAPS if j != k], axis=0) for k in _TAPS]
         return whole, part[:, None], np.stack(weights, axis=1)
 
@@ -202,13 +207,16 @@ class LiveResponse:
         self.air, self.before, self.reading = self.state[:, 0], self.state[:, 1], self.state[:, 2]
         self.past = self.state[:, 3:]  # readings in step with the air, newest last
 
-    def __call__(self, air: Floats) -> tuple[Floats, Floats]:
-        """Noise-free readings as logged and systematic uncertainties, for the next columns (channel, time) of air."""
+    def __call__(self, air: Floats) -> tuple[Floats, Floats, Floats]:
+        """Noise-free readings as logged and systematic uncertainties, for the next columns (channel, time) of air.
+
+        Also the readings of this air, which are logged later by the whole samples of the delay.
+        """
         lags, columns = self.lags, []
         corrected = np.array([kernel is not None for kernel in lags.kernels])
         if not corrected.any():
-            return np.full(air.shape, np.nan), np.zeros(air.shape)
-        whole = np.floor(lags.delay).astype(np.intp)
+            return np.full(air.shape, np.nan), np.zeros(air.shape), np.full(air.shape, np.nan)
+        whole = lags.whole
         part, rows = lags.delay - whole, np.arange(len(whole))
         for now in air.T:
             self.air[:] = np.where(np.isfinite(now), now, self.air)
@@ -217,21 +225,23 @@ class LiveResponse:
             in_step = np.where(corrected & np.isfinite(now), self.reading, np.nan)
             self.past[:, :-1] = self.past[:, 1:].copy()
             self.past[:, -1] = in_step
-            late = np.where(part > 0, self.past[rows, -2 - whole], 0.0)
+            late, latest = (np.where(part > 0, self.past[rows, at], 0.0) for at in (-2 - whole, -2))
             before = np.where(np.isfinite(self.before), self.before, now)
             columns.append((
                 (1 - part) * self.past[rows, -1 - whole] + part * late,
                 lags.systematic(now, before, in_step),
+                (1 - part) * in_step + part * latest,
             ))  # fmt: skip
             self.before[:] = now
-        logged, systematic = (np.stack(column, axis=1) for column in zip(*columns, strict=True))
-        return logged, systematic
+        logged, systematic, coming = (np.stack(column, axis=1) for column in zip(*columns, strict=True))
+        return logged, systematic, coming
 
 
 def within(response: Floats, values: Floats, new: Mask, sigma: Floats, reach: int) -> Floats:
     """Noise-free readings limited to the range of the samples of the last `reach`, widened by 3 σ; NaN without any."""
     low, high = (_running(np.where(new, sign * values, -np.inf), reach) for sign in (-1, 1))
-    limited = np.clip(response, -low - WIDENED * sigma, high + WIDENED * sigma)
+    slack = WIDENED * np.nan_to_num(sigma)
+    limited = np.clip(response, -low - slack, high + slack)
     return np.asarray(np.where(np.isfinite(high), limited, np.nan))
 
 

@@ -20,6 +20,7 @@ STEP = 10  # samples between two surveys of a live stream …
 WARMUP = 30  # … except the first ones, where the suite's noise level is used, if it has one
 _MINUTE = 60  # samples
 _FAR = 500.0  # σ above the bound: the range of the training scenes
+_BELOW = 0.1  # σ between the lowest means and the zero: clean air is then hardly biased
 _DEEP = ((5, 3.0), (15, 1.5))  # samples and σ: medians of this many samples, this far below the bound, are not noise
 
 
@@ -32,7 +33,8 @@ class Levels:
     doubt: Floats  # factor on the stated uncertainty: a level from few samples may be too low
     zero: Floats  # no true value is below: the bound, or clean air if that is lower
     group: Floats  # channels of the same number share their noise
-    held: Floats  # 1: a slow sensor whose logger repeats values; exact repeats are not new samples
+    held: Floats  # 1: a slow sensor whose logger repeats values; exact repeats are not new samples …
+    lowest: Floats  # … except of this value, NaN if unknown: clean air at which the sensor clips is measured again
 
     @classmethod
     def filled(cls, shape: tuple[int, ...]) -> Levels:
@@ -49,25 +51,33 @@ class Levels:
         return Levels(*(change(getattr(self, field.name)) for field in fields(self)))
 
 
-def of_flight(values: Floats, seen: Mask, bound: Floats) -> tuple[Levels, Mask]:
+def in_range(values: Floats, seen: Mask, high: Floats | float) -> Mask:
+    """Observations (channel, time) below the end of their range, `high` (channel): a clipped plume has no noise."""
+    return np.asarray(seen & (values < np.broadcast_to(high, len(values))[:, None]))
+
+
+def of_flight(values: Floats, seen: Mask, bound: Floats, high: Floats | float = np.inf) -> tuple[Levels, Mask]:
     """Levels (channel, time) from a whole record, and which of its samples are new measurements."""
-    found = survey(values, seen, bound)
+    exact = in_range(values, seen, high)
+    found = survey(values, exact, bound)
     for row in np.flatnonzero(np.isnan(found.sigma)):
         found.sigma[row] = _size(values[row], seen[row], bound[row])
     levels = found.each(lambda x: np.broadcast_to(x[:, None], values.shape))
-    return levels, fresh(values, seen, levels.held)
+    return levels, fresh(values, seen, levels)
 
 
-def trailing(values: Floats, seen: Mask, bound: Floats, prior: Floats) -> tuple[Levels, Mask]:
+def trailing(
+    values: Floats, seen: Mask, bound: Floats, prior: Floats, high: Floats | float = np.inf
+) -> tuple[Levels, Mask]:
     """Levels (channel, time) as in a stream, and which of its samples are new measurements."""
-    levels = Levels.filled(values.shape)
+    levels, exact = Levels.filled(values.shape), in_range(values, seen, high)
     for t in range(values.shape[1]):
         if is_due(t):
             past = slice(max(t - WINDOW, 0), t)
-            now = before(values[:, past], seen[:, past], bound, prior, number=t)
+            now = before(values[:, past], exact[:, past], bound, prior, number=t)
         recent = slice(max(t + 1 - WINDOW, 0), t + 1)
-        put(levels, t, now, values[:, recent], seen[:, recent], bound)
-    return levels, fresh(values, seen, levels.held)
+        put(levels, t, now, values[:, recent], exact[:, recent], bound)
+    return levels, fresh(values, seen, levels)
 
 
 def is_due(number: int) -> bool:
@@ -86,21 +96,32 @@ def before(values: Floats, seen: Mask, bound: Floats, prior: Floats, *, number: 
         found.zero,
         found.group,
         found.held,
+        found.lowest,
     )
 
 
 def put(levels: Levels, at: int, now: Levels, recent: Floats, seen: Mask, bound: Floats) -> None:
-    """Write the levels `now` at sample `at`; an unknown noise level is replaced by the size of the measured values."""
+    """Write the levels `now` at sample `at`; an unknown noise level is replaced by the size of the measured values.
+
+    The zero follows readings deep below the bound at once: by the next survey, ten seconds would have been replaced by
+    averages with the air before.
+    """
     for field in fields(Levels):
         getattr(levels, field.name)[:, at] = getattr(now, field.name)
     for row in np.flatnonzero(np.isnan(now.sigma)):
         levels.sigma[row, at] = _size(recent[row], seen[row], bound[row])
+    count, depth = _DEEP[0]
+    limit = bound - depth * levels.sigma[:, at]
+    for row in np.flatnonzero(seen[:, -1] & (recent[:, -1] < limit)):
+        middle = np.median(recent[row, seen[row]][-count:])
+        if middle < limit[row]:
+            levels.zero[row, at] = min(levels.zero[row, at], middle)
 
 
 def survey(values: Floats, seen: Mask, bound: Floats) -> Levels:
     """Levels (channel,) of one stretch; σ is NaN where it cannot be determined."""
     held = np.array([is_held(x[ok]) for x, ok in zip(values, seen, strict=True)])
-    new = fresh(values, seen, held[:, None])
+    new = seen & ~(_again(values, seen) & held[:, None])
     noise = noise_level(values, new)
     sigma = noise.sigma.copy()
     for row in np.flatnonzero(~(np.isfinite(sigma) & (sigma > 0))):
@@ -114,14 +135,26 @@ def survey(values: Floats, seen: Mask, bound: Floats) -> Levels:
         _zero(values, new, np.nan_to_num(sigma), bound),
         shared_noise(values, new, sigma).astype(np.float64),
         held.astype(np.float64),
+        np.array([_lowest(x[ok]) for x, ok in zip(values, new, strict=True)]),
     )
 
 
-def fresh(values: Floats, seen: Mask, held: Floats) -> Mask:
-    """Observations that are new: not the exact repeats of a held sensor."""
+def fresh(values: Floats, seen: Mask, levels: Levels) -> Mask:
+    """Observations that are new: not the exact repeats of a held sensor, apart from zeros and its lowest value."""
+    is_repeat = _again(values, seen) & (levels.held > 0) & (values != 0) & (values != levels.lowest)
+    return np.asarray(seen & ~is_repeat)
+
+
+def _lowest(x: Floats) -> float:
+    """The value at which a sensor clips: the lowest, if it was measured more than once; else NaN."""
+    return float(x.min()) if len(x) and np.count_nonzero(x == x.min()) > 1 else np.nan
+
+
+def _again(values: Floats, seen: Mask) -> Mask:
+    """Observations that equal the sample before."""
     again = np.zeros(values.shape, bool)
     again[:, 1:] = (values[:, 1:] == values[:, :-1]) & seen[:, :-1]
-    return seen & ~(again & (held > 0))
+    return again
 
 
 def _size(x: Floats, seen: Mask, bound: float) -> float:
@@ -134,10 +167,11 @@ def _size(x: Floats, seen: Mask, bound: float) -> float:
 
 
 def _zero(values: Floats, seen: Mask, sigma: Floats, bound: Floats) -> Floats:
-    """The zero of each channel: its bound, or its clean air if that is more than 1 σ below it.
+    """The zero of each channel: its bound, or its clean air if that is lower.
 
     The network was trained with no true value below the bound. For a sensor with a negative zero it would raise the
-    clean air and clip the plumes: such a sensor gets its own zero, and the bound applies to the bounded estimate only.
+    clean air, by up to a third of σ, and clip the plumes: such a sensor gets its own zero, a little below the lowest
+    means of a minute, and the bound applies to the bounded estimate only.
     The same holds if it is below for a few seconds only, as a cell that settles after power-on: relative to the bound,
     these samples would be treated as outliers and replaced by averages of distant ones.
     A channel that is always more than 500 σ above its bound gets a zero 500 σ below its values: the network was not
@@ -146,12 +180,11 @@ def _zero(values: Floats, seen: Mask, sigma: Floats, bound: Floats) -> Floats:
     level = np.array(bound, dtype=np.float64)
     for row, ok in enumerate(seen):
         x = values[row, ok]
-        if len(x) >= 2 * _MINUTE:
+        if len(x):
+            width = min(_MINUTE, (len(x) + 1) // 2)
             total = np.cumsum(np.concatenate(([0.0], x - bound[row])))
-            low = bound[row] + quantile(np.sort(total[_MINUTE:] - total[:-_MINUTE]), 0.05) / _MINUTE
-            level[row] = low if low < bound[row] - sigma[row] else max(bound[row], low - _FAR * sigma[row])
-        elif len(x):
-            level[row] = max(bound[row], x.min() - _FAR * sigma[row])
+            low = bound[row] + quantile(np.sort(total[width:] - total[:-width]), 0.05) / width - _BELOW * sigma[row]
+            level[row] = min(low, max(bound[row], low - _FAR * sigma[row]))
         for count, depth in _DEEP:
             if len(x) >= count:
                 below = np.convolve(x < bound[row] - depth * sigma[row], np.ones(count), "valid")

@@ -11,7 +11,7 @@ import onnxruntime as ort
 from pc2dae.arrays import Floats, Mask
 from pc2dae.denoiser import HOP, LARGEST, LATENCY, LEAD, WINDOW, Estimate, Job, Network, emit
 from pc2dae.edge.card import digest
-from pc2dae.edge.engine import Engine, Progress, Stretch
+from pc2dae.edge.engine import Engine, Progress, Stretch, range_end
 from pc2dae.edge.lag import Lags
 from pc2dae.edge.levels import Levels, of_flight, trailing
 from pc2dae.edge.onnx_check import card_of, verify_onnx
@@ -69,6 +69,7 @@ class WindowedEngine(Engine):
         self.needs_noise = denoiser.needs_noise
         self.bound: Floats = np.array([channel.lower_bound for channel in suite.channels])
         self.prior: Floats = np.array([channel.noise_sigma or np.nan for channel in suite.channels])
+        self.high = range_end(suite)
         self.rows = [denoiser.suite.names.index(name) for name in suite.names]
         self.lags = Lags(suite, {}, live=True)  # it estimates the reading
 
@@ -84,8 +85,8 @@ class WindowedEngine(Engine):
         if not self.needs_noise:
             return Levels.unused(values.shape), seen
         if self.denoiser.profile == "live":
-            return trailing(values, seen, self.bound, self.prior)
-        return of_flight(values, seen, self.bound)
+            return trailing(values, seen, self.bound, self.prior, self.high)
+        return of_flight(values, seen, self.bound, self.high)
 
     def run(self, stretch: Stretch) -> Estimate:
         """All windows of the stretch in one call."""

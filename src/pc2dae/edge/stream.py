@@ -14,20 +14,23 @@ from collections.abc import Iterable
 from dataclasses import fields
 
 import numpy as np
+from numpy.typing import NDArray
 
-from pc2dae.arrays import Bits, Floats
+from pc2dae.arrays import Bits, Floats, Mask
+from pc2dae.denoiser import Estimate
 from pc2dae.edge import levels
 from pc2dae.edge.checks import LiveChecks
 from pc2dae.edge.clock import Placement, StreamClock
-from pc2dae.edge.engine import Engine
+from pc2dae.edge.engine import Engine, range_end
 from pc2dae.edge.lag import LiveResponse, within
+from pc2dae.edge.limits import LowerLimits
 from pc2dae.edge.messages import MessageProblem, Sample, stamp
 from pc2dae.edge.ndir import LiveNdir
 from pc2dae.edge.readings import Readings
 from pc2dae.edge.ready import Ready
 from pc2dae.edge.ring import Ring
 from pc2dae.errors import ModelError, nearest
-from pc2dae.flags import MISSING, NOT_MEASURED
+from pc2dae.flags import BELOW_BOUND, MISSING, NOT_MEASURED, RAISED, SATURATED
 from pc2dae.sentinels import Extent
 from pc2dae.suite import ENVIRONMENT
 
@@ -42,6 +45,7 @@ class StreamingDenoiser:
     def __init__(self, engine: Engine) -> None:
         self.engine, self.suite = engine, engine.suite
         self.prior = np.array([c.noise_sigma or np.nan for c in engine.suite.channels])
+        self.high = range_end(engine.suite)
         self.bound = np.array([c.lower_bound for c in engine.suite.channels])
         self.payload = engine.suite if engine.calibration is None else engine.calibration.readings
         self.place = {name: row for row, name in enumerate(self.payload.names)}
@@ -234,12 +238,18 @@ class StreamingDenoiser:
             return
         if levels.is_due(number):
             past = slice(at - min(number, levels.WINDOW), at)
-            self.level = levels.before(ring.values[:, past], ring.seen[:, past], self.bound, self.prior, number=number)
-        recent = ring.past(levels.WINDOW)
-        levels.put(ring.levels, at, self.level, ring.values[:, recent], ring.seen[:, recent], self.bound)
+            values, exact = self._in_range(past)
+            self.level = levels.before(values, exact, self.bound, self.prior, number=number)
+        values, exact = self._in_range(ring.past(levels.WINDOW))
+        levels.put(ring.levels, at, self.level, values, exact, self.bound)
         pair = slice(max(at - 1, 0), at + 1)
-        held = ring.levels.held[:, pair]
-        ring.new[:, at] = levels.fresh(ring.values[:, pair], ring.seen[:, pair], held)[:, -1]
+        now = ring.levels.each(lambda x: x[:, pair])
+        ring.new[:, at] = levels.fresh(ring.values[:, pair], ring.seen[:, pair], now)[:, -1]
+
+    def _in_range(self, at: slice) -> tuple[Floats, Mask]:
+        """Values of columns, and which of them are observations within the range of their sensor."""
+        values = self.ring.values[:, at]
+        return values, levels.in_range(values, self.ring.seen[:, at], self.high)
 
     def _merge(self, at: int, values: Floats, bits: Bits, environment: Floats) -> None:
         """Average a sample into its second, or fill that second; later ones depend on it if they are calibrated."""
@@ -281,18 +291,26 @@ class StreamingDenoiser:
         if stop <= start:
             return []
         estimate = engine.run(ring.stretch(start, stop, back=engine.look_back, ahead=engine.look_ahead))
-        value = np.maximum(estimate.value, self.bound[:, None])
-        response, systematic = self._response(estimate.unbounded, start, stop)
+        response, systematic, coming = self._response(estimate.unbounded, start, stop)
+        limits, early = self._limits(start, stop, whole=0), self._limits(start, stop, whole=engine.lags.whole)
+        response += limits.lift(response)
         sigma = None if estimate.sigma is None else np.hypot(estimate.sigma, systematic)
+        noise_free = np.where(np.isfinite(coming), coming, estimate.unbounded)
+        bounded = np.maximum(estimate.value, self.bound[:, None])
+        estimate = early.raised(Estimate(bounded, estimate.unbounded, sigma), noise_free)
+        value, sigma = estimate.value, estimate.sigma
         if sigma is not None and self.readings is not None:
             known = [self.readings.uncertainty(n - ring.first, self.clock.time(n), column)
                      for n, column in enumerate(value.T, start)]  # fmt: skip
             sigma = np.hypot(sigma, np.stack(known, axis=1))
         self.given = stop
+        bits = ring.bits[:, start - ring.first : stop - ring.first].copy()
+        doubt = ring.levels.sigma[:, start - ring.first : stop - ring.first] if sigma is None else sigma
+        bits[value - estimate.unbounded > RAISED * doubt] |= BELOW_BOUND
         ready = [
             Ready(
                 n, self.clock.time(n), value[:, n - start], estimate.unbounded[:, n - start],
-                None if sigma is None else sigma[:, n - start], ring.bits[:, n - ring.first].copy(),
+                None if sigma is None else sigma[:, n - start], bits[:, n - start].copy(),
                 response[:, n - start],
             )
             for n in range(start, stop)
@@ -300,14 +318,23 @@ class StreamingDenoiser:
         self.clock.forget(stop)
         return ready
 
-    def _response(self, air: Floats, start: int, stop: int) -> tuple[Floats, Floats]:
-        """Noise-free readings and systematic uncertainties of the columns from `start` to `stop`."""
-        response, systematic = self.response(air)
+    def _limits(self, start: int, stop: int, *, whole: NDArray[np.intp] | int) -> LowerLimits:
+        """Lower limits among the readings `whole` samples after the columns from `start` to `stop`."""
+        ring = self.ring
+        at = np.arange(start, stop) + np.broadcast_to(whole, len(self.bound))[:, None]
+        inside = (at >= ring.first) & (at < ring.stop)
+        cell = np.arange(len(at))[:, None], np.where(inside, at - ring.first, 0)
+        is_limit = inside & ring.seen[cell] & (ring.bits[cell] & SATURATED != 0)
+        return LowerLimits.of(self.suite, ring.values[cell], is_limit)
+
+    def _response(self, air: Floats, start: int, stop: int) -> tuple[Floats, Floats, Floats]:
+        """Noise-free readings, systematic uncertainties and readings to come of the columns from `start` to `stop`."""
+        response, systematic, coming = self.response(air)
         ring, first = self.ring, max(start - self.engine.before, self.ring.first)
         at = slice(first - ring.first, stop - ring.first)
         padded = np.pad(response, ((0, 0), (start - first, 0)), constant_values=np.nan)
         limited = within(padded, ring.values[:, at], ring.new[:, at], ring.levels.sigma[:, at], self.engine.before)
-        return limited[:, start - first :], systematic
+        return limited[:, start - first :], systematic, coming
 
     # ── reports ──
 

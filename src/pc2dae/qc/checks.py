@@ -23,6 +23,7 @@ from pc2dae.flags import (
 )
 from pc2dae.noise import is_held, noise_level
 from pc2dae.qc.flags import marked
+from pc2dae.sentinels import is_impossible
 
 _STUCK = 60  # minimum length of a constant record to count as stuck; shorter records may just be quiet
 _FINE = 100.0  # noise-to-resolution ratio above which repeated values cannot be chance
@@ -38,22 +39,26 @@ def missing(values: Floats, sentinels: Sequence[float] = ()) -> Bits:
 
 
 def out_of_range(values: Floats, *, valid_min: float | None = None, valid_max: float | None = None) -> Bits:
-    """Flag values outside the sensor's range, below `valid_min` or above `valid_max`, if given.
+    """Flag values that cannot be readings: below `valid_min`, or too far above `valid_max` (`sentinels`), if given.
 
-    >>> out_of_range(np.array([-1.0, 5.0, 11.0]), valid_min=0.0, valid_max=10.0)
-    array([4, 0, 4], dtype=int32)
+    >>> out_of_range(np.array([-1.0, 5.0, 11.0, 101.0]), valid_min=0.0, valid_max=10.0)
+    array([4, 0, 0, 4], dtype=int32)
     """
     bad = np.zeros(len(values), dtype=bool)
     if valid_min is not None:
         bad |= values < valid_min
     if valid_max is not None:
-        bad |= values > valid_max
+        bad |= is_impossible(values, valid_max)
     return marked(bad, OUT_OF_RANGE)
 
 
 def saturated(values: Floats, *, valid_max: float | None = None) -> Bits:
-    """Flag values exactly at the upper end of the sensor's range."""
-    return marked(values == valid_max if valid_max is not None else np.zeros(len(values), bool), SATURATED)
+    """Flag values at or above the upper end of the sensor's range, which are lower limits of the air.
+
+    >>> saturated(np.array([9.0, 10.0, 11.0]), valid_max=10.0)
+    array([ 0, 32, 32], dtype=int32)
+    """
+    return marked(values >= valid_max if valid_max is not None else np.zeros(len(values), bool), SATURATED)
 
 
 def below_detection(values: Floats, *, detection_limit: float | None = None) -> Bits:
@@ -73,6 +78,7 @@ def stale(
     rate_hz: float = 1.0,
     native_rate_hz: float | None = None,
     companions: Sequence[Floats] = (),
+    ends: Sequence[float | None] = (),
 ) -> Bits:
     """Flag repeats of the sensor's previous value, which occur if the logger samples faster than the sensor.
 
@@ -80,8 +86,10 @@ def stale(
     sensor known to be slower than the grid (`native_rate_hz`). Otherwise they are flagged only if they cannot be
     chance: equal values are far more frequent at a lag of one sample than at longer lags, and values between repeats
     differ by many quantisation steps (a quantised channel that is constant or changes by single steps is not stale).
+    Zeros and the `ends` of the sensor's range are observations however often they repeat: in clean air a particle
+    counter measures zero again and again, and a saturated sensor its highest value.
     """
-    same = _repeats(values)
+    same = _repeats(values) & ~np.isin(values, [0.0, *(end for end in ends if end is not None)])
     for companion in companions:
         known = np.isfinite(companion)
         moved = ~_repeats(companion) & known & np.roll(known, 1)

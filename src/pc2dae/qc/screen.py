@@ -44,13 +44,14 @@ def screen(flight: xr.Dataset) -> xr.Dataset:
     flight = _without_sentinels(flight, suite)
     bits = {channel.name: _before_noise(flight, suite, channel) for channel in suite.channels}
     values = np.array([flight[name].values for name in suite.names], dtype=np.float64)
-    valid = _measured(bits, suite)
+    valid = _measured(bits, suite, SATURATED)  # a clipped plume has no noise
     sigma = noise_level(values, valid).sigma
     for row, channel in enumerate(suite.channels):
         bits[channel.name] |= _flat_line(values[row], bits[channel.name], channel, suite.rate_hz, float(sigma[row]))
-    before, valid = valid, _measured(bits, suite)
+    before, valid = valid, _measured(bits, suite, SATURATED)
     dead = (before != valid).any(axis=1)  # exclude flat lines, which have no noise
     sigma[dead] = noise_level(values[dead], valid[dead]).sigma
+    valid = _measured(bits, suite)
     instruments = [suite.instrument_of(name) for name in suite.names]
     moving = np.array([moves(v, ok, sigma=s) for v, ok, s in zip(values, valid, sigma, strict=True)])
     for row, channel in enumerate(suite.channels):
@@ -62,6 +63,7 @@ def screen(flight: xr.Dataset) -> xr.Dataset:
             suite.rate_hz,
             float(sigma[row]),
             np.logical_or.reduce(moving[others], axis=0),
+            _limits(flight, channel)[1],
         )
     judged: dict[str, xr.Variable] = {}  # assigned in one call: xarray copies all variables on each assignment
     for channel in suite.channels:
@@ -75,8 +77,8 @@ def screen(flight: xr.Dataset) -> xr.Dataset:
     return add_history(flight.assign(judged), "screened: flags of all checks", level=level)
 
 
-def _measured(bits: dict[str, Bits], suite: Suite) -> Mask:
-    return np.array([(bits[name] & NOT_MEASURED) == 0 for name in suite.names])
+def _measured(bits: dict[str, Bits], suite: Suite, without: int = 0) -> Mask:
+    return np.array([(bits[name] & (NOT_MEASURED | without)) == 0 for name in suite.names])
 
 
 def _without_sentinels(flight: xr.Dataset, suite: Suite) -> xr.Dataset:
@@ -87,8 +89,8 @@ def _without_sentinels(flight: xr.Dataset, suite: Suite) -> xr.Dataset:
         values = flight[channel.name].values
         named = np.isin(values, suite.missing)
         low, high = _limits(flight, channel)
-        impossible = checks.out_of_range(values, valid_min=low, valid_max=high) != 0
-        found = named | find_sentinels(values, ~(named | impossible))
+        outside = checks.out_of_range(values, valid_min=low) | checks.saturated(values, valid_max=high) != 0
+        found = named | find_sentinels(values, ~(named | outside))
         if found.any():
             cleared[channel.name] = flight[channel.name].where(~found).variable
             lines += [f"{channel.name}: {what}" for what in describe(values[found])]
@@ -125,6 +127,7 @@ def _before_noise(flight: xr.Dataset, suite: Suite, channel: Channel) -> Bits:
         rate_hz=suite.rate_hz,
         native_rate_hz=channel.native_rate_hz,
         companions=_companions(flight, suite, channel),
+        ends=(channel.lower_bound, low, high),
     )
     bits |= _by_instrument(flight, suite, channel, values)
     # A missing sample is not a repeat, even if the input was flagged so.
@@ -133,12 +136,20 @@ def _before_noise(flight: xr.Dataset, suite: Suite, channel: Channel) -> Bits:
 
 def _flat_line(values: Array, bits: Bits, channel: Channel, rate_hz: float, sigma: float) -> Bits:
     """Flat-line check including stale samples; the minimum run length scales with the sensor's hold time."""
-    valid = (bits & np.int32(NOT_MEASURED & ~STALE)) == 0
+    valid = (bits & np.int32(NOT_MEASURED & ~STALE | SATURATED)) == 0
     held = max(round(rate_hz / channel.native_rate_hz), 1) if channel.native_rate_hz is not None else 1
     return checks.flat_line(values, sigma=sigma, lower_bound=channel.lower_bound, samples=10 * held, valid=valid)
 
 
-def _with_noise(values: Array, valid: Mask, channel: Channel, rate_hz: float, sigma: float, accompanied: Mask) -> Bits:
+def _with_noise(
+    values: Array,
+    valid: Mask,
+    channel: Channel,
+    rate_hz: float,
+    sigma: float,
+    accompanied: Mask,
+    valid_max: float | None,
+) -> Bits:
     bits = spike(
         values,
         valid,
@@ -147,6 +158,7 @@ def _with_noise(values: Array, valid: Mask, channel: Channel, rate_hz: float, si
         t90_s=channel.t90_s,
         rate_hz=rate_hz,
         accompanied=accompanied,
+        valid_max=valid_max,
     )
     return bits | checks.below_bound(values, valid, sigma=sigma, lower_bound=channel.lower_bound, rate_hz=rate_hz)
 
@@ -166,7 +178,8 @@ def _by_instrument(flight: xr.Dataset, suite: Suite, channel: Channel, values: A
     if (status := column(rules.status)) is not None:
         word = np.nan_to_num(np.round(status)).astype(np.int64)
         bits |= checks.startup((word & rules.starting_bit != 0) | ~np.isfinite(status) & ~np.isfinite(values))
-        bits |= marked(word & rules.saturated_bit != 0, SATURATED)
+        # Light that saturates the detector gives any black carbon, not a lower limit of it.
+        bits |= marked(word & rules.saturated_bit != 0, SATURATED | OUT_OF_RANGE)
     if rules.spent_atn is not None and channel.name in suite.sources:
         attenuation = column(source.column.replace("bc", "atn"))
         if attenuation is not None:
@@ -194,8 +207,8 @@ def _companions(flight: xr.Dataset, suite: Suite, channel: Channel) -> list[Arra
 
 
 def _inherited(bits: dict[str, Bits], channel: Channel) -> Bits:
-    """Flags of a channel; a difference inherits the flags of both its channels."""
+    """Flags of a channel; a difference inherits those of both its channels, and has no limit if one of them has one."""
     own = bits[channel.name]
     for parent in channel.difference_of or ():
-        own = own | (bits[parent] & np.int32(NOT_MEASURED))
+        own = own | (bits[parent] & np.int32(NOT_MEASURED | SATURATED)) | marked(bits[parent] & SATURATED, OUT_OF_RANGE)
     return own

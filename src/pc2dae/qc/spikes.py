@@ -7,6 +7,7 @@ import numpy as np
 from pc2dae.arrays import Array, Bits, Mask
 from pc2dae.flags import SPIKE
 from pc2dae.qc.flags import marked
+from pc2dae.sentinels import is_lone
 
 _FACTOR = 8.0  # minimum deviation from both neighbours [σ]
 _SLOW_S = 3.0  # t90 above which a sensor cannot follow a 1-s puff
@@ -22,8 +23,9 @@ def spike(
     t90_s: float | None = None,
     rate_hz: float = 1.0,
     accompanied: Mask | None = None,
+    valid_max: float | None = None,
 ) -> Bits:
-    """Flag samples more than 8 σ above (or below) both neighbours that meet one of four further criteria.
+    """Flag samples more than 8 σ above (or below) both neighbours that meet one of five further criteria.
 
     1. A slow sensor (t90 ≥ 3 s) decays faster than it would in the cleanest air of the flight:
        x(t+1) < u + (x(t) − u)·exp(−ln10 / t90) − 2 σ, u the 1st percentile of 5-sample medians, t90 at most 2 s.
@@ -31,6 +33,7 @@ def spike(
     3. It is adjacent to such a sample with opposite sign (a shock to an aethalometer produces a pair).
     4. Its deviation from the median is twice that of any unsuspected sample, and no other instrument responded
        (`accompanied`).
+    5. It is more than twice `valid_max`, and neither neighbour is above `valid_max`.
     """
     flagged = np.zeros(len(values), dtype=bool)
     index = np.flatnonzero(valid & np.isfinite(values))
@@ -56,6 +59,8 @@ def spike(
     reach = np.max(np.abs(x - centre)[~suspect], initial=_FACTOR * sigma)
     alone = ~accompanied[index] if accompanied is not None else np.ones(len(x), dtype=bool)
     found |= suspect & alone & (np.abs(x - centre) > 2 * reach)
+    if valid_max is not None:
+        found |= suspect & is_lone(x, np.fmax(before, after), valid_max)
     flagged[index[found]] = True
     return marked(flagged, SPIKE)
 

@@ -14,6 +14,7 @@ import numpy as np
 import xarray as xr
 
 from pc2dae.arrays import Array, Mask
+from pc2dae.flags import SATURATED
 from pc2dae.flight.schema import check_flight, observed
 from pc2dae.noise import noise_level
 from pc2dae.response.kernels import LN10
@@ -72,8 +73,13 @@ def stated_delay(flight: xr.Dataset, suite: Suite, name: str) -> tuple[float, fl
     instrument, channel = suite.instrument_of(name), suite[name]
     clocks = _table(flight, "clock_offset_s")
     is_aligned = not clocks or instrument in clocks
-    early = _table(flight, "sampling_offset_s").get(instrument, 0.0)
-    return channel.delay_s - early, channel.delay_uncertainty_s if is_aligned else _UNALIGNED_S
+    delay = channel.delay_s - sampling_offset_s(flight, suite, name)
+    return delay, channel.delay_uncertainty_s if is_aligned else _UNALIGNED_S
+
+
+def sampling_offset_s(flight: xr.Dataset, suite: Suite, name: str) -> float:
+    """How long after the centre of its cell a channel was sampled, on average [s]."""
+    return _table(flight, "sampling_offset_s").get(suite.instrument_of(name), 0.0)
 
 
 def is_resampled(flight: xr.Dataset, suite: Suite, name: str) -> bool:
@@ -110,7 +116,8 @@ class _Record:
         suite = check_flight(flight)
         names = [c.name for c in suite.channels if c.difference_of is None]
         values = np.array([_signal(flight, suite, name) for name in names], dtype=np.float64)
-        valid = np.array([observed(flight, name) for name in names]) & np.isfinite(values)
+        exact = np.array([flight[f"qc_{name}"].values & SATURATED == 0 for name in names])
+        valid = np.array([observed(flight, name) for name in names]) & exact & np.isfinite(values)
         noise = noise_level(values, valid).sigma
         series = {
             n: (_filled(v, ok), ok, float(s))

@@ -15,9 +15,9 @@ MOST_SPANS = 300  # per channel
 _NOT_MEASURED = MISSING | STARTUP | TAPE_ADVANCE | INTERPOLATED
 KINDS = {
     1: "no measurement (missing, start-up, tape advance, filled)",
-    2: "rejected (range, spike, flat line, saturated)",
+    2: "rejected (range, spike, flat line)",
     3: "repeat of an older sample",
-    4: "use with care (below detection or bound, thermal transient)",
+    4: "use with care (saturated: a lower limit; below detection or bound; thermal transient)",
 }
 
 
