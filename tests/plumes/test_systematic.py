@@ -4,7 +4,8 @@ import pytest
 from pc2dae.calibration.budget import Budget
 from pc2dae.flight.schema import new_flight
 from pc2dae.plumes import survey
-from pc2dae.plumes.signals import channel_signals, species_signals
+from pc2dae.plumes.channel_signals import channel_signals
+from pc2dae.plumes.species_signals import species_signals
 from pc2dae.suite import Suite
 from suites import make_suite
 
@@ -78,8 +79,8 @@ def test_two_sensors_average_their_gains_and_disagreement_widens(second: float, 
     assert excess.systematic / excess.value == pytest.approx(relative, rel=0.25)
 
 
-def test_haze_beneath_an_encounter_is_uncertain_in_both_species_alike() -> None:
-    haze = np.where((T > 200) & (T < 400), 1.0, 0.0) * 0.01
+def test_haze_beside_an_encounter_is_uncertain_in_both_species_alike() -> None:
+    haze = 0.02 * np.clip((T - 100) / 160, 0.0, 1.0) * (T < 300)  # rises up to the plume, and is gone behind it
     made = flight(PAIR, {"co": 5000.0, "co2": 80.0}, co=gained(0.0), co2=gained(0.0))
     hazy = made.assign({n: ("time", made[n].values + h * haze, made[n].attrs) for n, h in (("co", 5000), ("co2", 80))})
     clear, under = (

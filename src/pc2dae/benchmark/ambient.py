@@ -20,9 +20,10 @@ from pc2dae.errors import ModelError
 from pc2dae.filters import FILTERS, clipped
 from pc2dae.filters.catalogue import Filter, Oracle
 from pc2dae.filters.deconvolve import PRICES, joint_rts, richardson_lucy, tikhonov, wiener, with_slope
+from pc2dae.metrics.plume_rule import background, clean_air, threshold
 from pc2dae.metrics.reference import interval_scores
 from pc2dae.noise import noise_level
-from pc2dae.plumes import background, clean_air, find_encounters, threshold
+from pc2dae.plumes import find_encounters
 from pc2dae.registry import load_model
 from pc2dae.response.kernels import Response
 from pc2dae.response.known import known_responses

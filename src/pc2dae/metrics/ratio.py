@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from pc2dae.arrays import Array, Floats
-from pc2dae.plumes import RATIOS, background, extents, threshold
+from pc2dae.metrics.plume_rule import background, threshold
+from pc2dae.plumes import RATIOS, extents
 from pc2dae.plumes.encounters import widened
 from pc2dae.plumes.species import sensors
 from pc2dae.suite import Suite
@@ -50,5 +51,6 @@ def _ratio(excess: dict[str, Array], above: str, below: str, parts: list[tuple[i
 
 
 def _margin(suite: Suite) -> int:
-    chosen = [suite[name].t90_s or 0.0 for names in sensors(suite).values() for name in names]
+    scored = {species for ratio in SCORED for species in RATIOS[ratio]}
+    chosen = [suite[name].t90_s or 0.0 for s, names in sensors(suite).items() if s in scored for name in names]
     return int(np.ceil(max(chosen, default=0.0) * suite.rate_hz)) + 2

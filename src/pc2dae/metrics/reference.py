@@ -13,7 +13,8 @@ import numpy as np
 from scipy.special import ndtr
 
 from pc2dae.arrays import Array, Floats, Mask
-from pc2dae.plumes import background, find_encounters, half_rise, in_plume, threshold
+from pc2dae.metrics.plume_rule import background, threshold
+from pc2dae.plumes import find_encounters, half_rise, in_plume
 
 _LEAST_SNR = 5.0  # minimum SNR of a true peak to be scored
 _Z90 = 1.645

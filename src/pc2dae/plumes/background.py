@@ -1,102 +1,95 @@
-"""Estimation of the drifting background between and beneath plumes."""
+"""Level and scatter of the air between plumes, followed through a record."""
 
 from __future__ import annotations
 
 import numpy as np
-from scipy.ndimage import uniform_filter1d
+from numpy.lib.stride_tricks import sliding_window_view
 
 from pc2dae.arrays import Array, Floats, Mask
-from pc2dae.plumes.encounters import in_plume
 
-_WINDOW = 301  # averaging window of the background [samples]: longer than a plume crossing, shorter than drift
-_BLOCK = 30  # samples per quantile in the initial estimate
-_FIRST_QUANTILE = 0.25  # below most plume samples, above most of the noise
-_FIRST_WINDOWS = 3  # width of the initial estimate in windows: a long stay in smoke can exceed one window
-_ROUNDS = 5  # iterations; the classification has converged by then
+WINDOW_S = 60.0  # of the background: plumes are left out of it, so it may follow haze, which varies within minutes
+_LEAST_WINDOW = 60  # samples: of a record slower than 1 Hz
+_BLOCKS = 30  # blocks per window
+_LEAST_BLOCKS = 3  # with clean air that a window needs; with fewer, interpolation is more reliable
+_FIRST_WINDOWS = 16  # width of the first estimate in windows: a stay in smoke can take minutes
+_MEDIAN_SQUARE = np.log(2.0)  # median of the mean square of two normal samples over their variance
+_STEP = 8  # blocks from one first estimate to the next
+_DECILE, _QUARTILE = 0.1, 0.25  # below plumes that fill three quarters of the windows
+_BETWEEN = 0.6071  # from the lowest decile to the lower quartile of a standard normal distribution
 
 
-def threshold(values: Floats, sigma: Floats) -> Array:
-    """Plume threshold of each channel above its background: max(3 σ, 5 % of the channel's range).
+def window_of(rate_hz: float) -> int:
+    """Window of the background [samples].
 
-    >>> threshold(np.array([[0.0, 10.0, 100.0]]), np.array([1.0]))
-    array([5.])
+    >>> window_of(1.0), window_of(10.0), window_of(1 / 60)
+    (60, 600, 60)
     """
-    spread = np.nan_to_num(np.nanmax(_seen(values), axis=-1) - np.nanmin(_seen(values), axis=-1))
-    return np.asarray(np.maximum(3.0 * np.nan_to_num(sigma), 0.05 * spread))
+    return max(round(WINDOW_S * rate_hz), _LEAST_WINDOW)
 
 
-def background(values: Floats, sigma: Floats, *, window: int = _WINDOW) -> Array:
-    """Background of each channel (channel, time): running mean of clean air, interpolated linearly beneath plumes.
+def running_level(values: Floats, clean: Mask, *, window: int) -> Array:
+    """Running median of the clean air of a series (time,), linear where there is none; NaN without any.
 
-    An initial estimate from low quantiles separates plumes from clean air; it is then refined iteratively with the mean
-    of the clean air. Unlike a quantile, the mean is not biased by noise. Clean air is defined as samples within ±3 σ of
-    the background, so that neither puffs too faint to count as encounters nor dips in ozone bias the result. `sigma` is
-    the noise level of the raw data.
+    The median of block means: noise averages out within a block, and the median follows the edge of an air mass and
+    ignores what faint smoke is left in clean air.
 
-    >>> air = np.full((1, 900), 400.0)
-    >>> air[0, 300:320] += 50.0
-    >>> float(background(air, np.array([1.0]))[0, 310])
+    >>> air = np.full(900, 400.0)
+    >>> air[300:320] += 50.0
+    >>> float(running_level(air, air < 410, window=60)[310])
     400.0
     """
-    rows = zip(np.asarray(values, np.float64), np.asarray(sigma, np.float64), strict=True)
-    # One channel at a time to limit memory: a day at 10 Hz is large.
-    return np.stack([_background(x[None], s[None], window)[0] for x, s in rows])
+    means, _ = _block_means(values, clean, window)
+    return _to_samples(_middle(_around(means, _BLOCKS), at=0.5), len(values), window)
 
 
-def _background(x: Array, sigma: Array, window: int) -> Array:
-    level = _quantiles(x, _FIRST_WINDOWS * window)
-    for _ in range(_ROUNDS):
-        outside = clean_air(x - level, sigma)
-        level = _running_mean(np.where(outside, x, 0.0), outside, window, fallback=level)
-    return np.where(np.isfinite(x).any(axis=-1, keepdims=True), level, np.nan)
+def running_scatter(residual: Floats, clean: Mask, *, window: int) -> Array:
+    """Running standard deviation of clean air around its level, from the median of mean squares; 0 without any."""
+    squares, _ = _block_means(np.asarray(residual, np.float64) ** 2, clean, window)
+    middle = _to_samples(_middle(_around(squares, _BLOCKS), at=0.5), len(residual), window)
+    return np.asarray(np.sqrt(np.nan_to_num(middle) / _MEDIAN_SQUARE))
 
 
-def level_of_air(values: Array, clean: Mask, *, fallback: Array) -> Array:
-    """Running mean of each channel (channel, time) over the samples marked `clean`, interpolated linearly between."""
-    return _running_mean(np.where(clean, values, 0.0), clean, _WINDOW, fallback=fallback)
+def first_estimate(values: Floats, *, window: int) -> tuple[Array, Array]:
+    """Level and scatter to start with: lower quartile of block means in 16 windows, its distance from the decile."""
+    means, _ = _block_means(values, np.isfinite(values), window)
+    around = _around(means, _BLOCKS * _FIRST_WINDOWS)[::_STEP]  # not all, to limit memory: a record can have days
+    index = np.arange(len(means))
+    lowest, low = (np.interp(index, index[::_STEP], _middle(around, at=at)) for at in (_DECILE, _QUARTILE))
+    level, scatter = (_to_samples(x, len(values), window) for x in (low, (low - lowest) / _BETWEEN))
+    return level, scatter
 
 
-def clean_air(excess: Array, sigma: Floats) -> Mask:
-    """Mask of samples within 3 σ of the background that are not on the flank of a larger deviation."""
-    limit = 3.0 * np.nan_to_num(np.asarray(sigma, np.float64))[:, None]
-    return ~in_plume(np.abs(excess), limit, shortest=1) & np.isfinite(excess)
+def _block(window: int) -> int:
+    return max(window // _BLOCKS, 1)
 
 
-def _quantiles(x: Array, window: int) -> Array:
-    """Low quantile per block, then low quantile of the blocks within the window, interpolated linearly."""
-    size = x.shape[-1]
-    blocks = np.pad(x, ((0, 0), (0, -size % _BLOCK)), constant_values=np.nan).reshape(len(x), -1, _BLOCK)
-    reach = max(window // (2 * _BLOCK), 1)
-    low = np.pad(_low_quantile(blocks), ((0, 0), (reach, reach)), constant_values=np.nan)
-    level = _low_quantile(np.lib.stride_tricks.sliding_window_view(low, 2 * reach + 1, axis=-1))
-    centres = np.minimum(np.arange(blocks.shape[1]) * _BLOCK + (_BLOCK - 1) / 2, size - 1.0)
-    steps = np.arange(float(size))
-    return np.stack([_joined(steps, centres, row) for row in level])
+def _block_means(values: Floats, where: Mask, window: int) -> tuple[Array, Array]:
+    """Mean over the samples of each block that are marked, NaN if they are less than a third, and their number."""
+    block = _block(window)
+    pad = (0, -len(values) % block)
+    marked = np.pad(where & np.isfinite(values), pad).reshape(-1, block)
+    x = np.where(marked, np.pad(np.asarray(values, np.float64), pad).reshape(-1, block), 0.0)
+    count = marked.sum(axis=-1)
+    return np.divide(x.sum(axis=-1), count, where=3 * count >= block, out=np.full(len(count), np.nan)), count
 
 
-def _low_quantile(x: Array) -> Array:
-    """Lower quartile of the finite values along the last axis; NaN if there are none."""
-    ordered = np.sort(np.where(np.isfinite(x), x, np.nan), axis=-1)  # NaN sorts last
-    rank = (_FIRST_QUANTILE * np.maximum(np.isfinite(x).sum(axis=-1, keepdims=True) - 1, 0)).astype(int)
-    return np.take_along_axis(ordered, rank, axis=-1)[..., 0]
+def _around(blocks: Array, width: int, *, fill: float = np.nan) -> Array:
+    """The blocks around each block, (block, width + 1)."""
+    return sliding_window_view(np.pad(blocks, width // 2, constant_values=fill), width // 2 * 2 + 1)
 
 
-def _running_mean(x: Array, weight: Mask, window: int, *, fallback: Array) -> Array:
-    total = uniform_filter1d(x, window, axis=-1, mode="constant")
-    share = uniform_filter1d(weight.astype(np.float64), window, axis=-1, mode="constant")
-    some = share > 0.05  # with fewer samples, linear interpolation is more reliable
-    mean = np.divide(total, share, where=some, out=np.full(x.shape, np.nan))
-    steps = np.arange(float(x.shape[-1]))
-    return np.stack([_joined(steps, steps, row) if np.isfinite(row).any() else other
-                     for row, other in zip(mean, fallback, strict=True)])  # fmt: skip
+def _middle(rows: Array, *, at: float) -> Array:
+    """A quantile of the finite values of each row; NaN if there are fewer than `_LEAST_BLOCKS`."""
+    ordered = np.sort(rows, axis=-1)  # NaN last
+    count = np.isfinite(rows).sum(axis=-1)
+    place = at * np.maximum(count - 1, 0)
+    low, high = (np.take_along_axis(ordered, f(place).astype(int)[:, None], axis=-1)[:, 0] for f in (np.floor, np.ceil))
+    return np.where(count >= min(_LEAST_BLOCKS, len(rows)), low + (place % 1.0) * (high - low), np.nan)
 
 
-def _joined(steps: Floats, at: Floats, level: Array) -> Array:
-    """Linear interpolation between the finite levels; NaN if there are none."""
-    some = np.isfinite(level)
-    return np.interp(steps, np.asarray(at)[some], level[some]) if some.any() else np.full(len(steps), np.nan)
-
-
-def _seen(x: Array | Floats) -> Array:
-    """`x` with all-NaN rows replaced by 0, to avoid NumPy's all-NaN warnings."""
-    return np.where(np.isfinite(x).any(axis=-1, keepdims=True), x, 0.0)
+def _to_samples(blocks: Array, size: int, window: int) -> Array:
+    """Linear interpolation between the centres of the blocks that are known."""
+    block = _block(window)
+    centres = np.minimum(np.arange(len(blocks)) * block + (block - 1) / 2, size - 1.0)
+    some = np.isfinite(blocks)
+    return np.interp(np.arange(size), centres[some], blocks[some]) if some.any() else np.full(size, np.nan)

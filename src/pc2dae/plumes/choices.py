@@ -1,8 +1,7 @@
 """Other sensible backgrounds beneath an encounter: how far they lie from the one that was used is its uncertainty.
 
-No rule tells haze from plume, or a faint wing of smoke from clean air. The background that was used is the running mean
-of clean air (`background`); beneath one encounter the alternatives are its immediate surroundings and the cleanest air
-nearby.
+No rule tells haze from plume, or a faint wing of smoke from clean air. Beneath one encounter the alternatives to the
+background that was used are its immediate surroundings and the cleanest air nearby.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from pc2dae.arrays import Array, Floats, Index, Mask
 
 _NEAR = 30  # samples on each side that are the immediate surroundings: short beside haze, long beside noise
 _LEAST = 5  # samples that a side needs
-_REACH = 300  # samples on each side in which clean air is looked for: the window of `background`, on either side
+_REACH = 300  # samples on each side in which clean air is looked for
 _LOW = 10.0  # percentile [%] of means over `_NEAR` samples that is taken as the cleanest air
 
 

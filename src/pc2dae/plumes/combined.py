@@ -10,10 +10,21 @@ import numpy as np
 
 from pc2dae.arrays import Array, Bits
 from pc2dae.flags import BELOW_BOUND, INDETERMINATE, NOT_MEASURED
-from pc2dae.flight.schema import PARTS, SPECIES, add_history, has_estimate, level_of, observed, qc_attributes, suite_of
+from pc2dae.flight.schema import (
+    PARTS,
+    REFERENCE,
+    SPECIES,
+    add_history,
+    has_estimate,
+    level_of,
+    observed,
+    qc_attributes,
+    suite_of,
+)
+from pc2dae.plumes.channel_signals import channel_signals
 from pc2dae.plumes.duplicates import Comparison, compare, of_like_speed, on_common_background, widen
 from pc2dae.plumes.outdoor import implausible
-from pc2dae.plumes.signals import Signal, channel_signals
+from pc2dae.plumes.signals import Signal
 from pc2dae.suite import Suite
 from pc2dae.suite.model import reserved_for
 from pc2dae.suite.species import species_of
@@ -138,7 +149,8 @@ def _species(
     total = w.sum(axis=0)
     w = np.divide(w, total, out=np.full(w.shape, np.nan), where=total > 0)
     value = np.array(list(weights.values())) @ level + np.where(w > 0, w * (x - level), 0.0 * w).sum(axis=0)
-    named = {key: first.attrs[key] for key in ("units", "family", "radiation_wavelength_nm") if key in first.attrs}
+    kept = ("units", "family", "radiation_wavelength_nm", *REFERENCE)
+    named = {key: first.attrs[key] for key in kept if key in first.attrs}
     standard = {flight[n].attrs.get("standard_name") for n in names}
     named |= {"standard_name": standard.pop()} if len(standard) == 1 and None not in standard else {}
     new: dict[str, Any] = {}

@@ -15,7 +15,7 @@ import numpy as np
 
 from pc2dae.arrays import Array, Floats
 from pc2dae.calibration.budget import budget_of
-from pc2dae.plumes.background import level_of_air
+from pc2dae.plumes.background import running_level, window_of
 from pc2dae.plumes.encounters import extents, widened
 from pc2dae.plumes.signals import Signal
 from pc2dae.suite import Suite
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 _FACTOR = 2.0  # standard uncertainties of a difference from which it is a disagreement
-_AVERAGED = 301  # samples in the running mean of the background
+_WINDOWS = 5  # of the background of one sensor, in that of a group: levels are compared more closely than plumes need
 _SLOW = 5.0  # times the fastest sensor's t90: slower sensors are compared in clean air only, and not combined
 _LEAST_SNR = 10.0  # of the integrated excess, to compare gains
 
@@ -112,12 +112,12 @@ def on_common_background(signals: Mapping[str, Signal], suite: Suite) -> dict[st
     for group in groups(suite):
         names = [name for name in group if name in signals]
         if len(names) > 1:
-            values, level = (np.stack(rows) for rows in zip(*((signals[n].excess + signals[n].level, signals[n].level)
-                                                              for n in names), strict=True))  # fmt: skip
             clean = np.all([signals[n].outside for n in names], axis=0)
-            level = level_of_air(values, np.broadcast_to(clean, values.shape), fallback=level)
-            for name, x, b in zip(names, values, level, strict=True):
-                found[name] = replace(signals[name], excess=x - b, level=b)
+            for name in names if clean.any() else ():
+                signal = signals[name]
+                x = signal.excess + signal.level
+                level = running_level(x, clean, window=_WINDOWS * window_of(signal.rate_hz))
+                found[name] = replace(signal, excess=x - level, level=level)
     return found
 
 
@@ -166,14 +166,15 @@ def _levels(flight: xr.Dataset, signals: Mapping[str, Signal]) -> Difference:
 def level_variance(flight: xr.Dataset, name: str, signal: Signal) -> float:
     """Stated variance of a channel's background: systematic parts do not average out over clean air, noise does."""
     clean = signal.outside & signal.seen
+    averaged = _WINDOWS * window_of(signal.rate_hz)  # by a median, of which the variance is π/2 times that of a mean
     systematic = flight.get(f"{name}_systematic_uncertainty")
     steady = np.nan_to_num(systematic.values[clean]) if systematic is not None and clean.any() else np.zeros(1)
-    return float(np.mean(steady**2)) + signal.sum_variance / min(max(int(clean.sum()), 1), _AVERAGED)
+    return float(np.mean(steady**2)) + signal.sum_variance * np.pi / 2 / min(max(int(clean.sum()), 1), averaged)
 
 
 def _gains(flight: xr.Dataset, signals: Mapping[str, Signal], rate_hz: float) -> Difference:
     """Relative difference of the excess, integrated over plumes and so independent of each sensor's lag."""
-    clearest = max(signals.values(), key=lambda s: float(np.nanmax(s.excess)) / s.limit if s.limit > 0 else 0.0)
+    clearest = max(signals.values(), key=lambda s: float(np.max(np.nan_to_num(s.excess / s.limit))))
     margin = int(np.ceil(max(s.width_s for s in signals.values()) * rate_hz)) + 2
     inside = [part for part in extents(clearest.excess, clearest.limit) if clearest.saw_rise(part[0])]
     parts = widened(inside, margin, len(clearest.excess))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pc2dae.arrays import Floats, Mask
 
 SHORTEST = 3  # minimum number of samples above the threshold
-_FOOT = 1 / 3  # fraction of the threshold at which an encounter starts and ends
+FOOT = 1 / 3  # fraction of the threshold at which an encounter starts and ends
 
 
 @dataclass(frozen=True)
@@ -28,28 +28,28 @@ class Encounter:
         return self.stop - self.start
 
 
-def extents(excess: Floats, threshold: float, *, shortest: int = SHORTEST) -> list[tuple[int, int]]:
+def extents(excess: Floats, threshold: float | Floats, *, shortest: int = SHORTEST) -> list[tuple[int, int]]:
     """[start, stop) of each interval above a third of `threshold` that exceeds `threshold` for `shortest` samples.
 
     >>> extents(np.array([0.0, 1.0, 5.0, 6.0, 5.0, 2.0, 0.0]), 3.0)
     [(2, 6)]
     """
-    return [(int(start), int(stop)) for start, stop in _held(excess > threshold, excess > threshold * _FOOT, shortest)]
+    return [(int(start), int(stop)) for start, stop in held(excess > threshold, excess > threshold * FOOT, shortest)]
 
 
 def in_plume(excess: Floats, limit: Floats, *, shortest: int = SHORTEST) -> Mask:
     """Mask of samples within plume encounters of at least `shortest` samples; `limit` has shape (channel, 1)."""
     padding = ((0, 0), (0, 1))  # concatenate all channels, separated by one empty sample
-    high, foot = (np.pad(excess > level, padding).ravel() for level in (limit, limit * _FOOT))
+    high, foot = (np.pad(excess > level, padding).ravel() for level in (limit, limit * FOOT))
     edges = np.zeros(high.size + 1, np.int8)
-    found = _held(high, foot, shortest)
+    found = held(high, foot, shortest)
     edges[found[:, 0]] = 1
     edges[found[:, 1]] = -1  # runs are never adjacent
     inside = np.cumsum(edges[:-1], dtype=np.int8) > 0
     return inside.reshape(excess.shape[0], -1)[:, :-1]
 
 
-def find_encounters(excess: Floats, threshold: float, *, shortest: int = SHORTEST) -> list[Encounter]:
+def find_encounters(excess: Floats, threshold: float | Floats, *, shortest: int = SHORTEST) -> list[Encounter]:
     """Plume encounters of one channel, from its excess over background (time,)."""
     found = []
     for start, stop in extents(excess, threshold, shortest=shortest):
@@ -81,14 +81,14 @@ def half_rise(excess: Floats, encounter: Encounter) -> float:
     return float(t + (half - excess[t]) / (excess[t + 1] - excess[t]))
 
 
-def _held(high: Mask, foot: Mask, shortest: int) -> NDArray[np.intp]:
+def held(high: Mask, foot: Mask, shortest: int) -> NDArray[np.intp]:
     """[start, stop) of each run of `foot` that contains a run of `high` of at least `shortest` samples, (run, 2)."""
-    high_runs, foot_runs = _runs(high), _runs(foot)
+    high_runs, foot_runs = runs(high), runs(foot)
     cores = high_runs[high_runs[:, 1] - high_runs[:, 0] >= shortest, 0]
     return np.asarray(foot_runs[np.unique(np.searchsorted(foot_runs[:, 0], cores, side="right") - 1)])
 
 
-def _runs(mask: Mask) -> NDArray[np.intp]:
+def runs(mask: Mask) -> NDArray[np.intp]:
     """[start, stop) of each run of True, (run, 2)."""
     edges = np.diff(np.concatenate([[0], mask.astype(np.int8), [0]]))
     return np.stack([np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)], axis=-1)

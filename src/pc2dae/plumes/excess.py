@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pc2dae.arrays import Floats, Mask
 
-FLANK = 150  # samples on each side that determine the background beneath an encounter
+FLANK = 30  # samples on each side that determine the background beneath an encounter: half its window at 1 Hz
 _JITTER = 0.1  # timing uncertainty of a logger [sample intervals]
 _LEAST_PLACES = 20  # plume-free positions required for a reliable scatter estimate
 
@@ -58,16 +58,18 @@ def integrate(
     outside: Mask,
     *,
     noise_sum_variance: float,
+    flank: int = FLANK,
     seen: Mask | None = None,
     unseen_sigma: Floats | None = None,
 ) -> Excess:
     """Sum of the excess of one channel over `interval`, with its random uncertainty.
 
-    `outside` marks plume-free samples and `seen` the observed samples. The variance is
+    `outside` marks plume-free samples, of which those within `flank` samples determine the background, and `seen` the
+    observed samples. The variance is
     max(propagated, observed) + timing + gaps:
 
     - propagated: v·(n + n²/m), where v is the variance that each sample adds to a sum (σ² times the integral of the
-      error autocorrelation) and m is the number of plume-free samples that determine the background;
+      error autocorrelation) and m is the number of plume-free samples within the flanks;
     - observed: the scatter of the same integral over plume-free air;
     - timing: Σ (m²/12 + j²)Δ² over steps Δ across m missing samples, whose values may lie anywhere between both ends,
       with a timing uncertainty of j sample intervals; relevant where the plume is steep;
@@ -80,7 +82,7 @@ def integrate(
     """
     start, stop = interval
     size = stop - start
-    flanks = outside[max(start - FLANK, 0) : start].sum() + outside[stop : stop + FLANK].sum()
+    flanks = outside[max(start - flank, 0) : start].sum() + outside[stop : stop + flank].sum()
     propagated = noise_sum_variance * (size + size**2 / max(int(flanks), 1))
     observed = _scatter(np.where(outside, excess, 0.0), outside, size)
     timing = _timing(excess[start:stop], None if seen is None else seen[start:stop])

@@ -5,32 +5,24 @@ All results use the unbounded estimate, because a lower bound biases clean air, 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from scipy.ndimage import gaussian_filter1d
 
 from pc2dae.arrays import Array, Mask
-from pc2dae.calibration.budget import budget_of
-from pc2dae.errors import FlightError
-from pc2dae.flight.schema import observed
-from pc2dae.noise import noise_level, sum_variance
-from pc2dae.plumes.background import background, clean_air, threshold
 from pc2dae.plumes.choices import other_backgrounds
 from pc2dae.plumes.drift import DRIFT_S, bridged_drift
 from pc2dae.plumes.encounters import SHORTEST, in_plume
-from pc2dae.plumes.excess import FLANK, Excess, estimate_sum_variance, integrate
-from pc2dae.plumes.species import sensors
-from pc2dae.plumes.systematic import Sources, channel_sources
+from pc2dae.plumes.excess import FLANK, Excess, add_up, integrate
+from pc2dae.plumes.systematic import Sources
 from pc2dae.response.matched import match_response
-from pc2dae.suite import Suite
-from pc2dae.suite.species import NG_M3, PPB
 
 if TYPE_CHECKING:
-    import xarray as xr
-
-_CONSTANT = 1e-9  # relative variation below which a channel is treated as constant (rounding)
+    pass
 
 
 class Sensor(NamedTuple):
@@ -47,24 +39,25 @@ class Signal:
 
     excess: Array  # (time,) [channel's units]
     level: Array  # background
-    limit: float  # plume threshold; infinite for a constant signal
+    limit: Array  # plume threshold above background; infinite for a constant signal
     sigma: float  # noise level of one sample; 0 if unknown
     sum_variance: float  # variance that each sample adds to a sum
     seen: Mask  # observed (not interpolated) samples
     unseen_sigma: Array  # stated uncertainty of samples not observed; 0 where observed or not stated
+    error: Array  # standard uncertainty of each sample, random: as stated, or the noise level
     t90_s: float  # 0 where the lag was corrected
     width_s: float  # t90, or the effective resolution where the lag was corrected
     units: str
     rate_hz: float
+    outside: Mask  # clean air
+    smoke: Mask  # encounters of all species together
     drift: float = 0.0  # standard uncertainty of the zero's drift
     sources: Sources = field(default_factory=dict)  # systematic errors proportional to gases
+    residual: Array | None = None  # reading − its estimate where observed, otherwise 0; None for a raw channel
     removed: Array | None = None  # raw − estimate, where both are the same quantity and observed, otherwise 0
+    reach_s: float = 0.0  # how far beyond a plume its integral reaches: t90 of the reading, or the resolution if less
     averaged: dict[str, tuple[Sensor, ...]] = field(default_factory=dict)  # sensors of each species in it, if several
-
-    @cached_property
-    def outside(self) -> Mask:
-        """Mask of clean-air samples: within 3 σ of the background."""
-        return np.asarray(clean_air(self.excess[None], np.array([self.sigma]))[0])
+    summands: tuple[Signal, ...] = ()  # of NOₓ: each is integrated over its own background
 
     def saw_rise(self, start: int) -> bool:
         """Whether at least `SHORTEST` samples were recorded before `start`, so that the onset was observed."""
@@ -72,18 +65,34 @@ class Signal:
 
     @cached_property
     def between_encounters(self) -> Mask:
-        """Mask of samples below the plume threshold: clean air and haze."""
-        return np.asarray(~in_plume(self.excess[None], np.array([[self.limit]]))[0] & np.isfinite(self.excess))
+        """Mask of samples outside the encounters of this signal and of all species together: clean air and haze."""
+        own = in_plume(self.excess[None], self.limit[None])[0]
+        return np.asarray(~own & ~self.smoke & np.isfinite(self.excess))
 
     def over(self, interval: tuple[int, int]) -> Excess:
-        """Integrated excess over an interval; its random uncertainty is NaN if unknown."""
+        """Integrated excess over an interval; its random uncertainty is NaN if unknown.
+
+        What denoising took from the readings is added again: an estimate of a weak plume is too low, its readings are
+        not, and their noise averages out in the integral.
+        """
+        if self.summands:
+            return add_up(part.over(interval) for part in self.summands)
         start, stop = interval
-        found = integrate(self.excess, interval, self.outside, noise_sum_variance=self.sum_variance, seen=self.seen,
-                          unseen_sigma=self.unseen_sigma)  # fmt: skip
-        left, right = (int(self.outside[a:b].sum()) for a, b in ((max(start - FLANK, 0), start), (stop, stop + FLANK)))
+        flank = FLANK + margin_of([self.width_s], self.rate_hz)  # air within the margin is not clean
+        found = integrate(self.excess, interval, self.outside, noise_sum_variance=self.sum_variance, flank=flank,
+                          seen=self.seen, unseen_sigma=self.unseen_sigma)  # fmt: skip
+        left, right = (int(self.outside[a:b].sum()) for a, b in ((max(start - flank, 0), start), (stop, stop + flank)))
         drift = bridged_drift(stop - start, left, right, sigma=self.drift, correlation=DRIFT_S * self.rate_hz)
         effects = {name: float(np.nansum(effect)) for name, effect in self.effects(interval).items()}
-        return Excess(found.value, float(np.hypot(found.random, drift)) or np.nan, effects)
+        return Excess(found.value + self._shrunk(interval), float(np.hypot(found.random, drift)) or np.nan, effects)
+
+    def _shrunk(self, interval: tuple[int, int]) -> float:
+        """Sum over an interval of the readings minus that of the estimate, less what it is in clean air."""
+        if self.residual is None:
+            return 0.0
+        clean, inside = self.outside & self.seen, slice(*interval)
+        usual = float(self.residual[clean].mean()) if clean.any() else 0.0
+        return float(np.sum(self.residual[inside] - usual * self.seen[inside]))
 
     def effects(self, interval: tuple[int, int]) -> dict[str, Array]:
         """What one standard uncertainty of each systematic source adds to the excess over an interval."""
@@ -110,136 +119,9 @@ def _disagreement(sensors: tuple[Sensor, ...], interval: tuple[int, int]) -> flo
     return float(np.sqrt(max(between, 0.0) * (w @ w)) / abs(mean)) if mean else 0.0
 
 
-def channel_signals(flight: xr.Dataset, suite: Suite) -> dict[str, Signal]:
-    """Signal of each channel over its background; channels without observations are omitted."""
-    values, seen, unseen, sigma, variance = [], [], [], [], []
-    names = [n for n in suite.names if observed(flight, n).any() and np.isfinite(_best(flight, n)).any()]
-    for name in names:
-        x = _best(flight, name)
-        raw = flight[f"{name}_raw" if f"{name}_raw" in flight else name].values.astype(np.float64)
-        seen.append(observed(flight, name) & np.isfinite(raw))
-        stated = _stated(flight, name)
-        unseen.append(np.zeros(len(x)) if stated is None else np.where(seen[-1], 0.0, np.nan_to_num(stated.values)))
-        known = np.isfinite(x) if f"{name}_raw" in flight else seen[-1]
-        steps = np.arange(len(x))
-        values.append(np.interp(steps, steps[known], x[known]))
-        noise = noise_level(raw[None], seen[-1][None])
-        sigma.append(float(np.nan_to_num(noise.sigma[0])))
-        variance.append(_sum_variance(flight, name, suite.rate_hz, sigma[-1], float(np.nan_to_num(noise.lag1[0]))))
-    if not names:
-        raise FlightError(
-            "no channel of the flight has a usable observation", hint="check the flags with `pc2dae inspect`"
-        )
-    x = np.stack(values)
-    level = background(x, np.array(sigma))
-    limit = _limit(x, np.array(sigma))
-    t90s, widths = zip(*(_response(flight, suite, name) for name in names), strict=True)
-    units = [suite[name].units for name in names]
-    excess = dict(zip(names, x - level, strict=True))
-    budgets = [budget_of(flight, name) for name in names]
-    drifts = [0.0 if budget is None else budget.drift for budget in budgets]
-    sources = [channel_sources(suite[n], budget, excess) for n, budget in zip(names, budgets, strict=True)]
-    rates = [suite.rate_hz] * len(names)
-    removed = [_removed(flight, name, own) for name, own in zip(names, seen, strict=True)]
-    columns = zip(excess.values(), level, limit, sigma, variance, seen, unseen, t90s, widths, units, rates, drifts,
-                  sources, removed, strict=True)  # fmt: skip
-    return {name: Signal(*column) for name, column in zip(names, columns, strict=True)}
-
-
-def species_signals(signals: dict[str, Signal], suite: Suite, *, matched: bool = False) -> dict[str, Signal]:
-    """One signal per species: mean of its sensors weighted by 1/σ², gases in ppb; NOₓ = NO + NO₂."""
-    chosen = {s: [signals[n] for n in names if n in signals] for s, names in chosen_sensors(signals, suite).items()}
-    species = {s: _averaged(s, group) for s, group in chosen.items() if group}
-    if "nox" not in species and {"no", "no2"} <= species.keys() and species["no"].units == species["no2"].units:
-        slower = max(species["no"].t90_s, species["no2"].t90_s)
-        species["nox"] = _added(*(slowed(species[s], slower) for s in ("no", "no2")))
-    if matched:
-        slowest = max((s.t90_s for s in species.values()), default=0.0)
-        species = {name: slowed(s, slowest) for name, s in species.items()}
-    return species
-
-
-def chosen_sensors(signals: dict[str, Signal], suite: Suite) -> dict[str, tuple[str, ...]]:
-    """Channels that represent each species, by the width of their response."""
-    return sensors(suite, {name: signal.width_s for name, signal in signals.items()})
-
-
-def _response(flight: xr.Dataset, suite: Suite, name: str) -> tuple[float, float]:
-    """t90 and width of the response that is still in a channel [s]."""
-    attrs, t90_s = flight[name].attrs, suite[name].t90_s or 0.0
-    if attrs.get("target") != "ambient":
-        return t90_s, t90_s
-    return 0.0, float(np.nan_to_num(attrs["effective_resolution_s"]))  # NaN: a network without a table of widths
-
-
-def _best(flight: xr.Dataset, name: str) -> Array:
-    """The unbounded estimate if available, otherwise the channel itself."""
-    return flight[f"{name}_unbounded" if f"{name}_unbounded" in flight else name].values.astype(np.float64)
-
-
-def _removed(flight: xr.Dataset, name: str, seen: Mask) -> Array | None:
-    """What denoising took away; None for a raw channel and where the lag was corrected, which cannot be compared."""
-    if f"{name}_raw" not in flight or flight[name].attrs.get("target") == "ambient":
-        return None
-    return np.where(seen, np.nan_to_num(flight[f"{name}_raw"].values - _best(flight, name)), 0.0)
-
-
-def _stated(flight: xr.Dataset, name: str) -> xr.DataArray | None:
-    """The stated random uncertainty of a channel, or the only one there is."""
-    return next((flight[n] for part in ("_random_uncertainty", "_uncertainty") if (n := name + part) in flight), None)
-
-
-def _sum_variance(flight: xr.Dataset, name: str, rate: float, sigma: float, lag1: float) -> float:
-    """Sum variance from the stated uncertainty and its correlation time if available, otherwise from the raw noise."""
-    stated = _stated(flight, name)
-    if stated is not None and "error_correlation_s" in stated.attrs:
-        middle = float(np.nan_to_num(np.nanmedian(stated.values))) if np.isfinite(stated.values).any() else sigma
-        return estimate_sum_variance(middle, float(stated.attrs["error_correlation_s"]), rate_hz=rate)
-    return sum_variance(sigma, lag1)
-
-
-def _limit(values: Array, sigma: Array) -> Array:
-    """Plume threshold of each channel; infinite for constant channels."""
-    limit = threshold(values, sigma)
-    return np.where(limit > _CONSTANT * np.abs(values).max(axis=-1), limit, np.inf)
-
-
-def _averaged(name: str, group: list[Signal]) -> Signal:
-    """Weighted mean of sensors, gases in ppb; sensors with units not convertible to the first one's are omitted."""
-    first = group[0].units
-    kind = next((kind for kind in (PPB, NG_M3) if first in kind), {first: 1.0})
-    group = [s for s in group if s.units in kind]
-    scales = [kind[s.units] / (1.0 if kind is PPB else kind[first]) for s in group]
-    weights = np.array([1.0 / max((s.sigma * k) ** 2, 1e-30) for s, k in zip(group, scales, strict=True)])
-    weights /= weights.sum()
-    averaged = {name: tuple(map(Sensor, weights.tolist(), scales, group))} if len(group) > 1 else {}
-    return replace(_combined(group, weights * scales), averaged=averaged)
-
-
-def _added(first: Signal, second: Signal) -> Signal:
-    return replace(_combined([first, second], np.ones(2)), averaged=first.averaged | second.averaged)
-
-
-def _combined(group: list[Signal], weights: Array) -> Signal:
-    """Weighted sum Σ wᵢ·signalᵢ, assuming independent sensor errors."""
-    sigma = float(np.sqrt(sum((w * s.sigma) ** 2 for w, s in zip(weights, group, strict=True))))
-    excess = np.sum([w * s.excess for w, s in zip(weights, group, strict=True)], axis=0)
-    level = np.sum([w * s.level for w, s in zip(weights, group, strict=True)], axis=0)
-    limit = float(_limit((excess + level)[None], np.array([sigma]))[0])
-    variance = float(sum(w**2 * s.sum_variance for w, s in zip(weights, group, strict=True)))
-    units = "ppb" if group[0].units in PPB else group[0].units
-    seen = np.all([s.seen for s in group], axis=0)
-    unseen = np.sqrt(sum((w * s.unseen_sigma) ** 2 for w, s in zip(weights, group, strict=True)))
-    t90_s, width_s = max(s.t90_s for s in group), max(s.width_s for s in group)
-    drift = float(np.sqrt(sum((w * s.drift) ** 2 for w, s in zip(weights, group, strict=True))))
-    known = [w * s.removed for w, s in zip(weights, group, strict=True) if s.removed is not None]
-    sources: Sources = {}
-    for w, s in zip(weights, group, strict=True):
-        for name, (u, series) in s.sources.items():
-            before = sources.get(name)  # of another sensor: a source they share
-            sources[name] = (w * u, series) if before is None else (1.0, before[0] * before[1] + w * u * series)
-    return Signal(excess, level, limit, sigma, variance, seen, unseen, t90_s, width_s, units, group[0].rate_hz, drift,
-                  sources, np.sum(known, axis=0) if known else None)  # fmt: skip
+def margin_of(widths_s: Iterable[float], rate_hz: float) -> int:
+    """Samples on both sides of an encounter within which the slowest response has passed."""
+    return int(np.ceil(max(widths_s) * rate_hz)) + 2
 
 
 def slowed(signal: Signal, t90_s: float) -> Signal:
@@ -250,6 +132,37 @@ def slowed(signal: Signal, t90_s: float) -> Signal:
     def at_t90(series: Array) -> Array:
         return match_response(series, signal.t90_s, t90_s, rate_hz=signal.rate_hz)
 
-    sources = {name: (u, at_t90(series)) for name, (u, series) in signal.sources.items()}
-    width_s = max(signal.width_s, t90_s)
-    return replace(signal, excess=at_t90(signal.excess), t90_s=t90_s, width_s=width_s, sources=sources)
+    return _smoothed(replace(signal, t90_s=t90_s), max(signal.width_s, t90_s), at_t90)
+
+
+def at_resolution(signal: Signal, width_s: float) -> Signal:
+    """The signal smoothed by a Gaussian to a coarser effective resolution [s, full width at half maximum]."""
+    extra = np.sqrt(max(width_s**2 - signal.width_s**2, 0.0)) * signal.rate_hz / np.sqrt(8 * np.log(2))
+    if extra == 0.0:
+        return signal
+    return _smoothed(signal, width_s, lambda series: np.asarray(gaussian_filter1d(series, extra)))
+
+
+def _smoothed(signal: Signal, width_s: float, smooth: Callable[[Array], Array]) -> Signal:
+    """The signal with all its series smoothed; the error of a sample falls with the root of the width."""
+    own = max(signal.width_s * signal.rate_hz, 1.0)
+    error = signal.error * np.sqrt(own / max(width_s * signal.rate_hz, own))
+    sources = {name: (u, smooth(series)) for name, (u, series) in signal.sources.items()}
+    return replace(signal, excess=smooth(signal.excess), error=error, width_s=width_s, sources=sources)
+
+
+def scaled(signal: Signal, factor: Array, units: str) -> Signal:
+    """The signal times a factor (time,) that converts it to other units."""
+    middle = float(np.median(factor))
+    sources = {name: (u, series * factor) for name, (u, series) in signal.sources.items()}
+    averaged = {
+        name: tuple(sensor._replace(scale=sensor.scale * middle) for sensor in group)
+        for name, group in signal.averaged.items()
+    }
+    return replace(
+        signal, excess=signal.excess * factor, level=signal.level * factor, limit=signal.limit * middle, units=units,
+        sigma=signal.sigma * middle, sum_variance=signal.sum_variance * float(np.mean(factor**2)),
+        unseen_sigma=signal.unseen_sigma * factor, error=signal.error * factor, drift=signal.drift * middle,
+        sources=sources, averaged=averaged, residual=None if signal.residual is None else signal.residual * factor,
+        removed=None if signal.removed is None else signal.removed * factor,
+    )  # fmt: skip

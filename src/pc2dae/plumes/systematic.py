@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from pc2dae.arrays import Array
-from pc2dae.calibration.assumed import assumed_gain
+from pc2dae.calibration.assumed import ASSUMED_CROSS, assumed_gain
 from pc2dae.calibration.budget import Budget, budget_of
-from pc2dae.suite import Channel
+from pc2dae.suite import Channel, Suite
 from pc2dae.suite.species import species_of
 
 if TYPE_CHECKING:
@@ -19,14 +19,18 @@ if TYPE_CHECKING:
 Sources = dict[str, tuple[float, Array]]
 
 
-def channel_sources(channel: Channel, budget: Budget | None, excess: dict[str, Array]) -> Sources:
+def channel_sources(suite: Suite, name: str, budget: Budget | None, excess: Mapping[str, Array]) -> Sources:
     """Gain and cross terms of a channel, with the excess over background [their units] of all channels by name."""
-    own, name = excess[channel.name], channel.name
+    channel, shared = suite[name], name
     if budget is None:
-        shared = "bc" if species_of(channel) == "bc" else name
-        return {f"gain {shared}": (assumed_gain(channel), own)}
-    cross = {f"cross {name} {gas}": (u, excess[gas]) for gas, u in budget.cross.items() if gas in excess}
-    return {f"gain {name}": (budget.gain, own)} | cross
+        gain, gases, shared = assumed_gain(channel), dict[str, float](), "bc" if species_of(channel) == "bc" else name
+        for gas, u in ASSUMED_CROSS.get(species_of(channel) or "", {}).items():
+            like = (n for n in excess if species_of(suite[n]) == gas and suite[n].units == channel.units)
+            gases |= dict.fromkeys(list(like)[:1], u)  # one sensor of the gas
+    else:
+        gain, gases = budget.gain, {gas: u for gas, u in budget.cross.items() if gas in excess}
+    cross = {f"cross {name} {gas}": (u, excess[gas]) for gas, u in gases.items()}
+    return {f"gain {shared}": (gain, excess[name])} | cross
 
 
 def assumed_text(gains: Mapping[str, float]) -> str:

@@ -1,0 +1,175 @@
+"""The channels of a flight above their background, with what is known of their errors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pc2dae.arrays import Array, Mask
+from pc2dae.calibration.budget import budget_of
+from pc2dae.errors import FlightError, Pc2daeError
+from pc2dae.flight.schema import observed
+from pc2dae.noise import noise_level, sum_variance
+from pc2dae.plumes.baselines import (
+    CLEAN_AIR,
+    RUNNING,
+    Background,
+    Period,
+    chosen_level,
+    clean_periods,
+    parse_background,
+)
+from pc2dae.plumes.detection import AMBIGUOUS, THRESHOLD, above, alone, find_air, near
+from pc2dae.plumes.excess import estimate_sum_variance
+from pc2dae.plumes.signals import Signal, margin_of
+from pc2dae.plumes.species import smoke_sensors
+from pc2dae.plumes.systematic import channel_sources
+from pc2dae.suite import Suite
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+_NEAR_S = 10.0  # farther from any observation [s] a channel says nothing about smoke
+_OUTLIER = 5.0  # noise levels from which a reading is an outlier
+_CONSTANT = 1e-9  # relative variation below which a channel is treated as constant (rounding)
+
+
+def channel_signals(
+    flight: xr.Dataset,
+    suite: Suite,
+    *,
+    background: str = RUNNING,
+    threshold: float = THRESHOLD,
+    clean_air: Sequence[Period] = (),
+) -> dict[str, Signal]:
+    """Signal of each channel over its background; channels without observations are omitted.
+
+    `background` as in `parse_background`, `threshold` in standard deviations of the air outside plumes, `clean_air` the
+    periods (UTC) of the background "clean-air".
+    """
+    choice = _checked(background, threshold, clean_air)
+    values, seen, unseen, errors, sigma, variance = [], [], [], [], [], []
+    names = [n for n in suite.names if observed(flight, n).any() and np.isfinite(_best(flight, n)).any()]
+    for name in names:
+        x = _best(flight, name)
+        raw = flight[f"{name}_raw" if f"{name}_raw" in flight else name].values.astype(np.float64)
+        seen.append(observed(flight, name) & np.isfinite(raw))
+        stated = _stated(flight, name)
+        unseen.append(np.zeros(len(x)) if stated is None else np.where(seen[-1], 0.0, np.nan_to_num(stated.values)))
+        known = np.isfinite(x) if f"{name}_raw" in flight else seen[-1]
+        steps = np.arange(len(x))
+        values.append(np.interp(steps, steps[known], x[known]))
+        noise = noise_level(raw[None], seen[-1][None])
+        sigma.append(float(np.nan_to_num(noise.sigma[0])))
+        errors.append(np.full(len(x), sigma[-1]))
+        if stated is not None:
+            errors[-1] = np.where(np.isfinite(stated.values), stated.values, sigma[-1])
+        variance.append(_sum_variance(flight, name, suite.rate_hz, sigma[-1], float(np.nan_to_num(noise.lag1[0]))))
+    if not names:
+        raise FlightError(
+            "no channel of the flight has a usable observation", hint="check the flags with `pc2dae inspect`"
+        )
+    x = np.stack(values)
+    t90s, widths, reaches = zip(*(_response(flight, suite, name) for name in names), strict=True)
+    floor = np.array([_series_noise(flight, name, s) for name, s in zip(names, sigma, strict=True)])
+    votes = smoke_sensors(suite, dict(zip(names, widths, strict=True)))
+    rows = {s: [names.index(n) for n in group] for s, group in votes.items()}
+    margins = [margin_of([width], suite.rate_hz) for width in widths]
+    watched = np.stack([near(own, round(_NEAR_S * suite.rate_hz)) for own in seen])
+    shown = np.where(watched, x, np.nan)
+    air = find_air(shown, floor, rows, rate_hz=suite.rate_hz, margins=margins, threshold=threshold)
+    if choice.kind != RUNNING:
+        periods: list[tuple[int, int]] = []
+        if choice.kind == CLEAN_AIR:
+            quiet = ~near(air.smoke, max(margins))
+            periods = clean_periods(flight["time"].values, quiet, clean_air, rate_hz=suite.rate_hz)
+        levels = [chosen_level(choice, v, s, suite[n], periods=periods) for v, s, n in zip(x, seen, names, strict=True)]
+        air = above(air, shown, np.stack(levels), rows, rate_hz=suite.rate_hz, margins=margins, threshold=threshold)
+    inside = near(air.smoke, max(margins))
+    level = air.level
+    lone = np.full((len(names), 1), alone(len(votes), threshold))
+    if len(votes) > 1:  # of these, a rise outside smoke was rejected
+        lone[[row for species in votes if species not in AMBIGUOUS for row in rows[species]]] = np.inf
+    limit = _limit(x, np.where(air.scale > 0, np.where(inside, threshold, lone), 0.0) * air.scale)
+    units = [suite[name].units for name in names]
+    excess = dict(zip(names, x - level, strict=True))
+    budgets = [budget_of(flight, name) for name in names]
+    drifts = [0.0 if budget is None else budget.drift for budget in budgets]
+    sources = [channel_sources(suite, n, budget, excess) for n, budget in zip(names, budgets, strict=True)]
+    rates = [suite.rate_hz] * len(names)
+    removed = [_removed(flight, name, own) for name, own in zip(names, seen, strict=True)]
+    residuals = [_residual(flight, n, own, noisy) for n, own, noisy in zip(names, seen, sigma, strict=True)]
+    smoke = [air.smoke] * len(names)
+    columns = zip(excess.values(), level, limit, sigma, variance, seen, unseen, errors, t90s, widths, units, rates,
+                  air.clean, smoke, drifts, sources, residuals, removed, reaches, strict=True)  # fmt: skip
+    return {name: Signal(*column) for name, column in zip(names, columns, strict=True)}
+
+
+def _checked(background: str, threshold: float, clean_air: Sequence[Period]) -> Background:
+    if not (np.isfinite(threshold) and threshold > 0):
+        raise Pc2daeError(f"invalid threshold {threshold:g}", hint="give a number of standard deviations above 0")
+    choice = parse_background(background)
+    if clean_air and choice.kind != CLEAN_AIR:
+        raise Pc2daeError(
+            f"clean air is stated, but the background is '{background}'", hint=f"choose the background {CLEAN_AIR}"
+        )
+    return choice
+
+
+def _response(flight: xr.Dataset, suite: Suite, name: str) -> tuple[float, float, float]:
+    """t90 and width of the response that is still in a channel, and how far an integral reaches beyond a plume [s]."""
+    attrs, t90_s = flight[name].attrs, suite[name].t90_s or 0.0
+    if attrs.get("target") != "ambient":
+        return t90_s, t90_s, t90_s
+    width_s = float(np.nan_to_num(attrs["effective_resolution_s"]))  # NaN: a network without a table of widths
+    return 0.0, width_s, min(width_s, float(attrs.get("t90_s", width_s)))
+
+
+def _best(flight: xr.Dataset, name: str) -> Array:
+    """The unbounded estimate if available, otherwise the channel itself."""
+    return flight[f"{name}_unbounded" if f"{name}_unbounded" in flight else name].values.astype(np.float64)
+
+
+def _removed(flight: xr.Dataset, name: str, seen: Mask) -> Array | None:
+    """What denoising took away; None for a raw channel and where the lag was corrected, which cannot be compared."""
+    if f"{name}_raw" not in flight or flight[name].attrs.get("target") == "ambient":
+        return None
+    return np.where(seen, np.nan_to_num(flight[f"{name}_raw"].values - _best(flight, name)), 0.0)
+
+
+def _residual(flight: xr.Dataset, name: str, seen: Mask, sigma: float) -> Array | None:
+    """Reading minus its estimate, without outliers; None for a raw channel, or a lag corrected without the reading."""
+    is_ambient = flight[name].attrs.get("target") == "ambient"
+    if f"{name}_raw" not in flight or (is_ambient and f"{name}_response" not in flight):
+        return None
+    estimate = flight[f"{name}_response"].values if is_ambient else _best(flight, name)
+    reading = flight[f"{name}_raw"].values - estimate
+    return np.where(seen, np.clip(np.nan_to_num(reading), -_OUTLIER * sigma, _OUTLIER * sigma), 0.0)
+
+
+def _stated(flight: xr.Dataset, name: str) -> xr.DataArray | None:
+    """The stated random uncertainty of a channel, or the only one there is."""
+    return next((flight[n] for part in ("_random_uncertainty", "_uncertainty") if (n := name + part) in flight), None)
+
+
+def _sum_variance(flight: xr.Dataset, name: str, rate: float, sigma: float, lag1: float) -> float:
+    """Sum variance from the raw noise, or from the stated uncertainty and its correlation time if that is more."""
+    stated, own = _stated(flight, name), sum_variance(sigma, lag1)
+    if stated is not None and "error_correlation_s" in stated.attrs:
+        middle = float(np.nan_to_num(np.nanmedian(stated.values))) if np.isfinite(stated.values).any() else sigma
+        return max(own, estimate_sum_variance(middle, float(stated.attrs["error_correlation_s"]), rate_hz=rate))
+    return own
+
+
+def _limit(values: Array, limit: Array) -> Array:
+    """Plume threshold of each channel (channel, time); infinite for constant channels."""
+    return np.where(limit > _CONSTANT * np.abs(values).max(axis=-1, keepdims=True), limit, np.inf)
+
+
+def _series_noise(flight: xr.Dataset, name: str, sigma: float) -> float:
+    """Noise of the series that is searched: the stated random uncertainty in the middle, or that of the raw data."""
+    stated = _stated(flight, name)
+    known = stated is not None and np.isfinite(stated.values).any()
+    return float(np.nanmedian(stated.values)) if stated is not None and known else sigma
