@@ -92,10 +92,47 @@ def test_plumes_shows_ratios_and_gives_json(clean: Path) -> None:
     assert ratio["value"] == pytest.approx(5000 / 80_000, rel=0.1)
 
 
+def test_emission_factors_follow_the_fuel(clean: Path) -> None:
+    command = ["plumes", str(clean), "--json", "--fuel-carbon-uncertainty", "0"]
+    results = [CliRunner().invoke(app, [*command, *fuel]).stdout for fuel in ([], ["--fuel-carbon", "0.25"])]
+    rows = [json.loads(text)["emission_factors"] for text in results]
+    half, quarter = ({r["species"]: r["value"] for r in found if r["scope"] == "flight"} for found in rows)
+    share = 5 / 85  # of CO in the carbon
+    assert half["co"] == pytest.approx(500 * 28.010 / 12.011 * share, rel=0.1)
+    assert quarter["co2"] == pytest.approx(half["co2"] / 2)
+
+
+def test_several_flights_are_a_campaign(clean: Path) -> None:
+    shown = CliRunner().invoke(app, ["plumes", str(clean), str(clean)]).output
+    assert "carbon-weighted" in shown
+    found = json.loads(CliRunner().invoke(app, ["plumes", str(clean), str(clean), "--json"]).stdout)
+    assert [one["flight"] for one in found["flights"]] == [str(clean)] * 2
+    co = {row["scope"]: row for row in found["campaign"] if row["species"] == "co"}
+    once = next(r["value"] for r in found["flights"][0]["emission_factors"] if r["species"] == "co")
+    assert [row["value"] for row in co.values()] == [pytest.approx(once)] * 2
+    assert co["campaign, mean of flights"]["random_sigma"] == 0.0  # the same flight twice
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--background", "runing"], "unknown background 'runing'; choose one of running"),
+        (["--background", "percentile:101"], "invalid percentile '101'"),
+        (["--clean-air", "18:00"], "--clean-air 18:00 is not START/END"),
+        (["--clean-air", "2025-10-14T18:00/2025-10-14T18:01"], "has no time zone"),
+        (["--fuel-carbon", "48"], "a carbon fraction of 48"),
+        (["-o", "plumes.xls"], "'plumes.xls' is not a known format of plumes"),
+    ],
+)
+def test_a_wrong_option_is_one_line(clean: Path, options: list[str], said: str) -> None:
+    result = CliRunner().invoke(app, ["plumes", str(clean), *options])
+    assert said in str(result.exception)
+
+
 def test_plumes_of_nothing_say_nothing(tmp_path: Path) -> None:
     """Constant CO₂, and CO whose every sample is impossible: no encounter, no ratio, no uncertainty of zero."""
 
-    suite = make_suite({"gas": {"co": {"units": "ppm", "valid_max": 500.0}, "co2": "ppm", "no": "ppm"}}, name="s")
+    suite = make_suite({"gas": {"co": {"units": "ppm", "valid_min": 5000.0}, "co2": "ppm", "no": "ppm"}}, name="s")
     rng = np.random.default_rng(0)
     time = np.datetime64("2025-10-14T18:00:00", "ns") + T * np.timedelta64(1, "s")
     smoke = np.exp(-0.5 * ((T - 350) / 15) ** 2)
@@ -106,4 +143,7 @@ def test_plumes_of_nothing_say_nothing(tmp_path: Path) -> None:
     assert "no emission ratio" in shown.output
     assert "no channel rises above its background" in shown.output
     found = json.loads(CliRunner().invoke(app, ["plumes", str(tmp_path / "clean.nc"), "--json"]).stdout)
-    assert found == {"encounters": [], "begun": [], "ratios": [], "assumed_gains": {}}
+    (whole,) = found.pop("table")
+    assert whole["scope"] == "flight"
+    empty = {"encounters": [], "begun": [], "ratios": [], "emission_factors": [], "assumed_gains": {}, "notes": []}
+    assert found == {"flight": str(tmp_path / "clean.nc")} | empty

@@ -11,7 +11,7 @@ import pytest
 
 from pc2dae.errors import FlightError
 from pc2dae.report.campaign_figures import calendar, distribution, ratio_over_time
-from pc2dae.report.campaign_page import ratio_table, write_campaign_page
+from pc2dae.report.campaign_page import factor_table, ratio_table, write_campaign_page
 
 
 def index() -> pd.DataFrame:
@@ -39,7 +39,7 @@ def index() -> pd.DataFrame:
 def test_the_page_describes_the_campaign(tmp_path: Path) -> None:
     write_campaign_page(index(), tmp_path / "s.html", name="kites")
     body = re.sub(r"<script\b.*?</script>", "", (tmp_path / "s.html").read_text("utf-8"), flags=re.DOTALL)
-    assert "3 flights on 2 days from 2025-10-06 to 2025-10-15, 90 min in the air, denoised with adaptive." in body
+    assert "3 flights on 2 days from 2025-10-06 to 2025-10-15, 90 min recorded, denoised with adaptive." in body
     assert "2 of them have plume encounters, 5 in all. 1 failed" in body
     assert "d.nc cannot be read" in body
     for drawn in ("calendar", "smoothness", "ratio-mce", "ratio-bc_co"):
@@ -72,3 +72,11 @@ def test_what_no_flight_has_is_not_drawn() -> None:
 def test_no_flight_no_page(tmp_path: Path) -> None:
     with pytest.raises(FlightError, match="no flight of 'kites' is denoised"):
         write_campaign_page(index()[3:], tmp_path / "s.html", name="kites")
+
+
+def test_emission_factors_by_flight_and_by_carbon() -> None:
+    # Means of 60 and 100 g/kg: (60 + 100)/2 = 80; with 3 and 1 shares of carbon (3·60 + 100)/4 = 70.
+    table = factor_table(index().assign(ef_co=[60.0, np.nan, 100.0, np.nan], excess_carbon=[3.0, np.nan, 1.0, np.nan]))
+    assert table is not None
+    assert [row.cells for row in table.rows] == [["CO", "2", "70.00", "80.00", "90.00", "80.00", "70.00"]]
+    assert factor_table(index()) is None

@@ -14,10 +14,12 @@ from pc2dae.flight.schema import suite_of
 from pc2dae.metrics import ALL, score
 from pc2dae.metrics.flight import denoised_suite, estimate_of, raw_arrays
 from pc2dae.plumes import RATIOS, survey
+from pc2dae.plumes.emission import NEEDED
 from pc2dae.suite import Suite
 
 METRICS = ("smoothness", "hf_reduction", "negatives", "mean_10s_change")
-RATIO_COLUMNS = (*(name.replace("/", "_") for name in RATIOS), "mce")  # bc_co, nox_co, co_co2, mce
+RATIO_COLUMNS = (*(name.replace("/", "_") for name in RATIOS), "mce")  # bc_co, nox_co, co_co2, …
+FACTORS = ("co2", "co", "nox", "bc", "pm25")  # species whose emission factor has a column ef_<species> [g kg-1]
 
 
 def row_of(clean: xr.Dataset) -> dict[str, Any]:
@@ -57,7 +59,7 @@ def _scores(clean: xr.Dataset, suite: Suite) -> dict[str, float | None]:
 
 
 def _plumes(clean: xr.Dataset) -> dict[str, int | float | None]:
-    """Number of smoke encounters, and the whole flight's emission ratios from integrals with one-sigma errors."""
+    """Number of smoke encounters, the flight's ratios from integrals and emission factors with one-sigma errors."""
     found = survey(clean)
     row: dict[str, int | float | None] = {"plumes": len(found.intervals)}
     rows = found.ratios[(found.ratios["scope"] == "flight") & (found.ratios["method"] == "integral")]
@@ -65,6 +67,13 @@ def _plumes(clean: xr.Dataset) -> dict[str, int | float | None]:
     for name in RATIO_COLUMNS:
         row[name] = _known(values[name]["value"]) if name in values else None
         row[f"{name}_sigma"] = _known(values[name]["sigma"]) if name in values else None
+    whole = found.emission_factors[found.emission_factors["scope"] == "flight"]
+    factors: dict[str, Any] = {str(r["species"]): r for r in whole.to_dict("records")}
+    for name in FACTORS:
+        row[f"ef_{name}"] = _known(factors[name]["value"]) if name in factors else None
+        row[f"ef_{name}_sigma"] = _known(factors[name]["sigma"]) if name in factors else None
+    carbon = sum(found.totals[name].value for name in NEEDED) if factors else 0.0
+    row["excess_carbon"] = carbon / suite_of(clean).rate_hz if factors else None  # [ppb s], weight of a flight
     return row
 
 

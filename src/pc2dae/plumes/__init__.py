@@ -1,21 +1,24 @@
 """Plumes: background, encounters, excess, emission ratios and combustion efficiency, with uncertainty."""
 
-from pc2dae.plumes.background import background, clean_air, threshold
+from pc2dae.plumes.emission import Fuel, campaign_factors, emission_factors
 from pc2dae.plumes.encounters import Encounter, extents, find_encounters, half_rise, in_plume
 from pc2dae.plumes.excess import Excess, integrate
-from pc2dae.plumes.ratios import Ratio, combustion_efficiency, integral_ratio, orthogonal_slope, slope_ratio
-from pc2dae.plumes.survey import RATIOS, Survey, survey
+from pc2dae.plumes.ratio_rows import RATIOS
+from pc2dae.plumes.ratios import Ratio, combustion_efficiency, integral_ratio, slope_ratio
+from pc2dae.plumes.survey import Survey, survey
+from pc2dae.plumes.york import york_line
 from pc2dae.response.matched import match_response
 
 __all__ = [
     "RATIOS",
     "Encounter",
     "Excess",
+    "Fuel",
     "Ratio",
     "Survey",
-    "background",
-    "clean_air",
+    "campaign_factors",
     "combustion_efficiency",
+    "emission_factors",
     "extents",
     "find_encounters",
     "half_rise",
@@ -23,8 +26,7 @@ __all__ = [
     "integral_ratio",
     "integrate",
     "match_response",
-    "orthogonal_slope",
     "slope_ratio",
     "survey",
-    "threshold",
+    "york_line",
 ]

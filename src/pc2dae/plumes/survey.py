@@ -5,34 +5,39 @@ All results use the unbounded estimate, because a lower bound biases clean air, 
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.ndimage import gaussian_filter1d
 
-from pc2dae.arrays import Array
+from pc2dae.flags import SATURATED
 from pc2dae.flight.schema import check_flight
-from pc2dae.plumes.encounters import extents, find_encounters, widened
+from pc2dae.plumes.baselines import RUNNING, Period
+from pc2dae.plumes.channel_signals import channel_signals
+from pc2dae.plumes.detection import THRESHOLD
+from pc2dae.plumes.emission import EMITTED, Fuel, emission_factors, missing_factors, particles_per_mole
+from pc2dae.plumes.encounters import find_encounters, runs, widened
 from pc2dae.plumes.excess import Excess, add_up
-from pc2dae.plumes.ratios import Ratio, combustion_efficiency, correlation, integral_ratio, slope_ratio
-from pc2dae.plumes.signals import Signal, channel_signals, chosen_sensors, slowed, species_signals
-from pc2dae.plumes.species import have_ratio
+from pc2dae.plumes.gas_units import gases_in_ppb
+from pc2dae.plumes.ratio_rows import Pair, pairs_of, ratio_rows
+from pc2dae.plumes.ratios import Ratio
+from pc2dae.plumes.signals import Signal, margin_of
+from pc2dae.plumes.species_signals import chosen_sensors, species_signals
 from pc2dae.plumes.systematic import assumed_gains
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-
-RATIOS = {"bc/co": ("bc", "co"), "nox/co": ("nox", "co"), "co/co2": ("co", "co2")}  # name: (numerator, denominator)
-LEAST_CORRELATION = 0.5  # minimum correlation of two species for a meaningful slope
-_SMOOTHED = 5.0  # samples over which two sensors are averaged to see whether they resolve the same
-_LEAST_SNR = 3.0  # minimum signal-to-noise ratio of the denominator's integral
-
+_FIGURES = ["value", "sigma", "random_sigma", "systematic_sigma", "units"]
 ENCOUNTER_COLUMNS = ["channel", "number", "onset", "end", "peak_time", "duration_s", "peak"]
 ENCOUNTER_COLUMNS += ["excess", "excess_sigma", "excess_random_sigma", "excess_systematic_sigma", "snr", "units"]
-RATIO_COLUMNS = ["scope", "onset", "ratio", "method", "value", "sigma", "random_sigma", "systematic_sigma", "units"]
+ENCOUNTER_COLUMNS += ["is_lower_limit"]  # it contains saturated samples
+RATIO_COLUMNS = ["scope", "onset", "ratio", "method", *_FIGURES, "resolution_s", "is_preferred", "reason"]
+FACTOR_COLUMNS = ["scope", "onset", "species", *_FIGURES]
+FACTOR_UNITS = "g kg-1"
 
 
 @dataclass(frozen=True)
@@ -47,18 +52,35 @@ class Survey:
     encounters: pd.DataFrame  # columns: ENCOUNTER_COLUMNS
     ratios: pd.DataFrame  # columns: RATIO_COLUMNS
     begun: pd.DataFrame  # columns: ENCOUNTER_COLUMNS
+    emission_factors: pd.DataFrame  # columns: FACTOR_COLUMNS
     intervals: tuple[tuple[int, int], ...] = ()  # [start, stop) of each encounter used for ratios
     assumed_gains: dict[str, float] = field(default_factory=dict)  # relative uncertainty, of uncalibrated channels used
+    totals: dict[str, Excess] = field(default_factory=dict)  # of the flight [ppb, ng mol-1 × samples]
+    notes: tuple[str, ...] = ()  # what could not be computed, and why
+    signals: dict[str, Signal] = field(default_factory=dict)  # of each channel, above its background
+    species: dict[str, Signal] = field(default_factory=dict)  # the same of each species, gases in ppb
 
 
-def survey(flight: xr.Dataset, *, matched: bool = False) -> Survey:
-    """Encounters, excess and emission ratios of a flight; `matched` first equalises all response times."""
+def survey(
+    flight: xr.Dataset,
+    *,
+    fuel: Fuel | None = None,
+    background: str = RUNNING,
+    threshold: float = THRESHOLD,
+    clean_air: Sequence[Period] = (),
+) -> Survey:
+    """Encounters, excess, emission ratios and emission factors of a flight.
+
+    `background`, `threshold` and `clean_air` as in `channel_signals`.
+    """
     import pandas as pd
 
     suite = check_flight(flight)
-    signals = channel_signals(flight, suite)
+    signals_of = partial(channel_signals, background=background, threshold=threshold, clean_air=clean_air)
+    signals = signals_of(flight, suite)
     rate = suite.rate_hz
-    species = species_signals(signals, suite, matched=matched)
+    molar, molar_suite, unconverted = gases_in_ppb(flight, suite)
+    species = species_signals(signals if molar is flight else signals_of(molar, molar_suite), molar_suite)
     found = [_encounter_rows(flight, name, signal, rate) for name, signal in signals.items()]
     begun = [row for _, apart in found for row in apart]
     chosen = chosen_sensors(signals, suite)
@@ -67,12 +89,22 @@ def survey(flight: xr.Dataset, *, matched: bool = False) -> Survey:
         # The mean of several sensors can be elevated although no single one is.
         begun += _encounter_rows(flight, tracer, species[tracer], rate)[1]
     intervals = encounter_intervals(species, rate)
+    particles = particles_per_mole(species, flight, {name: suite[names[0]] for name, names in chosen.items()})
+    measured, per_mole = (_excesses(group, intervals) for group in (species, particles))
+    gases = [name for name in EMITTED if name in species and species[name].units == "ppb"]
+    emitted = [{name: one[name] for name in gases} | masses for one, masses in zip(measured, per_mole, strict=True)]
+    ratios, factors = _scope_rows(flight, pairs_of(species), intervals, measured, emitted, fuel or Fuel())
     return Survey(
         pd.DataFrame([row for rows, _ in found for row in rows], columns=ENCOUNTER_COLUMNS),
-        pd.DataFrame(_ratio_rows(flight, species, intervals), columns=RATIO_COLUMNS),
+        pd.DataFrame(ratios, columns=RATIO_COLUMNS),
         pd.DataFrame(begun, columns=ENCOUNTER_COLUMNS),
+        pd.DataFrame(factors, columns=FACTOR_COLUMNS),
         tuple(intervals),
-        assumed_gains(flight, [suite[n] for names in chosen.values() for n in names if n in signals and intervals]),
+        assumed_gains(flight, [suite[n] for s in EMITTED for n in chosen.get(s, ()) if n in signals and intervals]),
+        emitted[0],
+        (*unconverted, *missing_factors(species, particles)) if intervals else (),
+        signals,
+        species,
     )
 
 
@@ -82,9 +114,9 @@ def encounter_intervals(species: dict[str, Signal], rate_hz: float) -> list[tupl
     if tracer is None:
         return []
     signal = species[tracer]
-    margin = int(np.ceil(max(s.width_s for s in species.values()) * rate_hz)) + 2
-    inside = [part for part in extents(signal.excess, signal.limit) if signal.saw_rise(part[0])]
-    return widened(inside, margin, len(signal.excess))
+    inside = [(int(a), int(b)) for a, b in runs(signal.smoke) if signal.saw_rise(a)]
+    reaches = [s.reach_s for name, s in species.items() if name != "o3"]  # ozone is not emitted
+    return widened(inside, margin_of(reaches, rate_hz), len(signal.excess))
 
 
 def _tracer(species: dict[str, Signal]) -> str | None:
@@ -92,77 +124,40 @@ def _tracer(species: dict[str, Signal]) -> str | None:
     return next((name for name in ("co", "co2", "bc") if name in species), None)
 
 
+def _scope_rows(
+    flight: xr.Dataset,
+    pairs: Sequence[Pair],
+    intervals: Sequence[tuple[int, int]],
+    measured: Sequence[dict[str, Excess]],
+    emitted: Sequence[dict[str, Excess]],
+    fuel: Fuel,
+) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
+    """Rows of ratios and of emission factors, of the whole flight and of each encounter; empty without encounters."""
+    ratios: list[tuple[Any, ...]] = []
+    factors: list[tuple[Any, ...]] = []
+    time = flight["time"].values
+    scopes = [
+        ("flight", time[0], intervals),
+        *((f"encounter {i}", time[p[0]], [p]) for i, p in enumerate(intervals, 1)),
+    ]
+    for (scope, onset, parts), excess, masses in zip(scopes if intervals else [], measured, emitted, strict=False):
+        for name, method, ratio, units, *rest in ratio_rows(pairs, parts, excess):
+            ratios.append((scope, onset, name, method, *_numbers(ratio), units, *rest))
+        for name, factor in emission_factors(masses, fuel).items():
+            factors.append((scope, onset, name, *_numbers(factor), FACTOR_UNITS))
+    return ratios, factors
+
+
+def _excesses(species: Mapping[str, Signal], intervals: Sequence[tuple[int, int]]) -> list[dict[str, Excess]]:
+    """Excess of each species over all intervals together, and over each of them."""
+    single = [{name: signal.over(part) for name, signal in species.items()} for part in intervals]
+    return [{name: add_up(one[name] for one in single) for name in species}, *single]
+
+
 def without_slope(ratios: pd.DataFrame) -> list[str]:
     """Ratios of one scope without a slope estimate, because the two species are poorly correlated."""
     by = ratios.groupby("ratio", sort=False)["method"].agg(set)
-    return [str(name) for name, methods in by.items() if name in RATIOS and "slope" not in methods]
-
-
-def _ratio_rows(
-    flight: xr.Dataset, species: dict[str, Signal], intervals: list[tuple[int, int]]
-) -> list[tuple[Any, ...]]:
-    """Ratio rows of the whole flight and of each encounter; empty without encounters."""
-    if not intervals:
-        return []
-    time = flight["time"].values
-    scopes = [(f"encounter {i}", time[interval[0]], [interval]) for i, interval in enumerate(intervals, 1)]
-    rows: list[tuple[Any, ...]] = []
-    for scope, onset, parts in [("flight", time[0], intervals), *scopes]:
-        for name, (above, below) in RATIOS.items():
-            if above in species and below in species:
-                a, b = species[above], species[below]
-                if not have_ratio(a.units, b.units, above=above):
-                    continue
-                units = "1" if a.units == b.units else f"{a.units} per {b.units}"
-                for method, ratio in _ratios(a, b, parts):
-                    rows.append((scope, onset, name, method, *_numbers(ratio), units))
-        if {"co", "co2"} <= species.keys() and species["co"].units == species["co2"].units == "ppb":
-            co, co2 = (_total(species[s], parts) for s in ("co", "co2"))
-            if co2.value > _LEAST_SNR * co2.sigma:
-                mce = combustion_efficiency(co, co2)
-                rows += [(scope, onset, "mce", "integral", *_numbers(mce), "1")] if mce.sigma > 0 else []
-    return rows
-
-
-def _ratios(a: Signal, b: Signal, parts: list[tuple[int, int]]) -> list[tuple[str, Ratio]]:
-    below = _total(b, parts)
-    if not below.value > _LEAST_SNR * below.sigma:  # denominator not significant, or uncertainty unknown
-        return []
-    index = np.concatenate([np.arange(*part) for part in parts])
-    found = [("integral", integral_ratio(_total(a, parts), below))]
-    a, b = (slowed(signal, max(a.t90_s, b.t90_s)) for signal in (a, b))  # compared sample by sample
-    x, y = b.excess[index], a.excess[index]
-    if correlation(x, y) >= LEAST_CORRELATION:
-        width_s = max(a.width_s, b.width_s)
-        block = max(10, int(np.ceil(3 * width_s)))
-        slope = slope_ratio(
-            x, y, sigma_x=b.sigma, sigma_y=a.sigma, block=block,
-            sum_variance_x=b.sum_variance, sum_variance_y=a.sum_variance,
-            effects_x=_effects(b, parts), effects_y=_effects(a, parts),
-            removed_y=None if a.removed is None else a.removed[index],
-            smoothed=(_coarser(b.excess, width_s * b.rate_hz)[index], _coarser(a.excess, width_s * b.rate_hz)[index]),
-        )  # fmt: skip
-        found.append(("slope", slope))
-    return [(method, ratio) for method, ratio in found if ratio.sigma > 0]
-
-
-def _coarser(excess: Array, width: float) -> Array:
-    """The series smoothed by a Gaussian of this full width at half maximum, at least `_SMOOTHED` [samples]."""
-    return np.asarray(gaussian_filter1d(excess, max(width, _SMOOTHED) / np.sqrt(8 * np.log(2))))
-
-
-def _total(signal: Signal, parts: list[tuple[int, int]]) -> Excess:
-    return add_up(signal.over(part) for part in parts)
-
-
-def _effects(signal: Signal, parts: list[tuple[int, int]]) -> dict[str, Array]:
-    """What one standard uncertainty of each systematic source adds to the excess, all parts joined."""
-    pieces = [signal.effects(part) for part in parts]
-    names = dict.fromkeys(name for piece in pieces for name in piece)
-    return {
-        name: np.concatenate([piece.get(name, np.zeros(b - a)) for piece, (a, b) in zip(pieces, parts, strict=True)])
-        for name in names
-    }
+    return [str(name) for name, methods in by.items() if name != "mce" and "slope" not in methods]
 
 
 def _numbers(found: Excess | Ratio) -> tuple[float, float, float, float]:
@@ -177,10 +172,12 @@ def _encounter_rows(
     time = flight["time"].values
     rows: list[tuple[Any, ...]] = []
     begun: list[tuple[Any, ...]] = []
+    flags = flight[f"qc_{name}"].values if f"qc_{name}" in flight else np.zeros(len(time), np.int32)
     for e in find_encounters(signal.excess, signal.limit):
         excess = signal.over((e.start, e.stop))
         snr = e.peak / signal.sigma if signal.sigma > 0 else np.nan
         dest = rows if signal.saw_rise(e.start) else begun
+        is_limit = bool((flags[e.start : e.stop] & SATURATED).any())
         dest.append((name, len(dest) + 1, time[e.start], time[e.stop - 1], time[e.peak_at], e.duration / rate, e.peak,
-                     *(x / rate for x in _numbers(excess)), snr, signal.units))  # fmt: skip
+                     *(x / rate for x in _numbers(excess)), snr, signal.units, is_limit))  # fmt: skip
     return rows, begun

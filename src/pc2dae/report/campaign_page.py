@@ -7,8 +7,10 @@ import os
 import numpy as np
 import pandas as pd
 
+from pc2dae.archive.index_row import FACTORS
 from pc2dae.errors import FlightError
 from pc2dae.metrics.metric_info import METRICS
+from pc2dae.plumes.emission import NAMES
 from pc2dae.report import campaign_figures as figures
 from pc2dae.report.page import unescaped, write_page
 from pc2dae.view.formatting import Row, Table, Tile, broken, duration, number, percent
@@ -35,6 +37,7 @@ def write_campaign_page(index: pd.DataFrame, path: str | os.PathLike[str], *, na
         "metrics": [(f.id, METRICS[f.id].full) for f in drawn if f.id in DRAWN],
         "ratios": [(f.id, figures.RATIOS[f.id[6:]]) for f in drawn if f.id.startswith("ratio-")],
         "ratio_table": ratio_table(flights),
+        "factor_table": factor_table(flights),
         "family_table": family_table(flights),
         "worst_table": worst_table(flights),
         "failed_table": failed_table(failed) if len(failed) else None,
@@ -47,7 +50,7 @@ def lead(flights: pd.DataFrame, failed: pd.DataFrame) -> str:
     days = flights["start"].dt.date
     models = ", ".join(sorted(set(flights["model"].dropna())))
     text = f"{len(flights):,} flights on {days.nunique()} days from {days.min()} to {days.max()},"
-    text += f" {duration(float(flights['span_s'].sum()))} in the air, denoised with {models}."
+    text += f" {duration(float(flights['span_s'].sum()))} recorded, denoised with {models}."
     smoky = int((flights["plumes"] > 0).sum())
     text += f" {smoky:,} of them have plume encounters, {int(flights['plumes'].sum()):,} in all."
     return text + (f" {len(failed):,} failed: see below." if len(failed) else "")
@@ -57,7 +60,7 @@ def tiles(flights: pd.DataFrame, failed: pd.DataFrame) -> list[Tile]:
     """Key figures in large type."""
     shown = [
         Tile(f"{len(flights):,}", "flights"),
-        Tile(duration(float(flights["span_s"].sum())), "in the air"),
+        Tile(duration(float(flights["span_s"].sum())), "recorded"),
         Tile(f"{int(flights['rows'].sum()):,}", "samples"),
         Tile(f"{int(flights['plumes'].sum()):,}", "plume encounters"),
     ]
@@ -82,6 +85,22 @@ def ratio_table(flights: pd.DataFrame) -> Table:
     head = ["ratio", "flights", "lower quartile", "median", "upper quartile", "weighted mean", "units"]
     note = "From each flight's integrated excess of the unbounded estimate; flights without an encounter have no ratio."
     return Table(head, rows, (0, 6), note=note)
+
+
+def factor_table(flights: pd.DataFrame) -> Table | None:
+    """Emission factors over flights: count, quartiles, plain mean and the mean weighted by excess carbon."""
+    rows = []
+    for name in (name for name in FACTORS if f"ef_{name}" in flights):  # not in an index of version 0.1
+        known = flights[flights[f"ef_{name}"].notna()]
+        if len(known):
+            values, carbon = (known[column].to_numpy(np.float64) for column in (f"ef_{name}", "excess_carbon"))
+            means = float(values.mean()), float(np.average(values, weights=carbon))
+            figures_of = (*(float(q) for q in np.quantile(values, [0.25, 0.5, 0.75])), *means)
+            rows.append(Row([NAMES[name], f"{len(values):,}", *(number(v, 4) for v in figures_of)]))
+    head = ["species", "flights", "lower quartile", "median", "upper quartile", "mean of flights", "carbon-weighted"]
+    title = "Emission factors [g per kg of dry fuel]"
+    note = "By carbon mass balance, 0.50 g of carbon per g of dry fuel."
+    return Table(head, rows, title=title, note=note) if rows else None
 
 
 def family_table(flights: pd.DataFrame) -> Table:

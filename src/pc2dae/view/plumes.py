@@ -13,21 +13,22 @@ from numpy.typing import NDArray
 
 from pc2dae.errors import FlightError
 from pc2dae.plumes import Survey, survey
-from pc2dae.plumes.signals import Signal, channel_signals, species_signals
+from pc2dae.plumes.emission import NAMES
+from pc2dae.plumes.ratio_rows import LEAST_CORRELATION, RATIOS
+from pc2dae.plumes.signals import Signal
 from pc2dae.plumes.survey import (
     ENCOUNTER_COLUMNS,
-    LEAST_CORRELATION,
+    FACTOR_COLUMNS,
     RATIO_COLUMNS,
-    encounter_intervals,
     without_slope,
 )
 from pc2dae.plumes.systematic import assumed_text
 from pc2dae.suite import Suite
 from pc2dae.view.formatting import Row, Table, clock, plus_minus, units
 
-SPECIES = {"bc": "BC", "co": "CO", "co2": "CO₂", "nox": "NOₓ"}
-_RATIOS = {"bc/co": "ΔBC/ΔCO", "nox/co": "ΔNOₓ/ΔCO", "co/co2": "ΔCO/ΔCO₂", "mce": "MCE"}
-_METHODS = {"integral": "integrals", "slope": "orthogonal regression"}
+SPECIES = {"bc": "BC", "co": "CO", "co2": "CO₂", "nox": "NOₓ", "pm25": "PM2.5"}
+_RATIOS = {name: "/".join(f"Δ{SPECIES[part]}" for part in name.split("/")) for name in RATIOS} | {"mce": "MCE"}
+_METHODS = {"integral": "integrals", "slope": "York regression"}
 
 
 @dataclass(frozen=True)
@@ -39,15 +40,14 @@ class Plumes:
     intervals: list[tuple[int, int]]  # samples
 
 
-def plumes_of(flight: xr.Dataset, suite: Suite) -> Plumes:
+def plumes_of(flight: xr.Dataset) -> Plumes:
     """Look for plumes; a flight without an observation has none."""
     try:
         found = survey(flight)
     except FlightError:
         none, no_ratio = pd.DataFrame(columns=ENCOUNTER_COLUMNS), pd.DataFrame(columns=RATIO_COLUMNS)
-        return Plumes(Survey(none, no_ratio, none), {}, [])
-    species = species_signals(channel_signals(flight, suite), suite)
-    return Plumes(found, species, encounter_intervals(species, suite.rate_hz))
+        return Plumes(Survey(none, no_ratio, none, pd.DataFrame(columns=FACTOR_COLUMNS)), {}, [])
+    return Plumes(found, found.species, list(found.intervals))
 
 
 def clearest(plumes: Plumes, candidates: Sequence[str]) -> str:
@@ -99,14 +99,34 @@ def ratio_table(plumes: Plumes) -> Table | None:
     for kind, label in _RATIOS.items():
         mine = whole[whole["ratio"] == kind]
         if len(mine):
-            cells = [_cell(mine[mine["method"] == m]) for m in methods] + _parts(mine[mine["method"] == "integral"])
-            rows.append(Row([label, units(str(mine["units"].iloc[0]).replace("1", "–")), *cells, _said(kind, mine)]))
+            preferred = mine[mine["is_preferred"]]
+            cells = [_cell(mine[mine["method"] == m]) for m in methods] + _parts(preferred)
+            best = tuple(2 + i for i, m in enumerate(methods) if len(methods) > 1 and (preferred["method"] == m).any())
+            unit = units(str(mine["units"].iloc[0]).replace("1", "–"))
+            rows.append(Row([label, unit, *cells, _said(kind, mine)], best=best))
     head = ["ratio", "unit", *(_METHODS[m] for m in methods), "± random", "± systematic", ""]
     unlike = ", ".join(_RATIOS[kind] for kind in without_slope(whole))
-    notes = [f"{unlike}: correlation below {LEAST_CORRELATION:g}, so no regression is given."] if unlike else []
+    notes = ["Bold: the method with the smaller uncertainty."] if len(methods) > 1 else []
+    notes += [f"{unlike}: correlation below {LEAST_CORRELATION:g}, so no regression is given."] if unlike else []
     if assumed := assumed_text(plumes.survey.assumed_gains):
         notes.append(f"{assumed[0].upper()}{assumed[1:]}.")
     return Table(head, rows, (0, 1, len(head) - 1), title="Emission ratios of the whole flight", note=" ".join(notes))
+
+
+def factor_table(plumes: Plumes) -> Table | None:
+    """The emission factors of the whole flight and of each encounter."""
+    found = plumes.survey.emission_factors
+    species = [name for name in NAMES if (found["species"] == name).any()]
+    if not species:
+        return None
+    rows = []
+    for scope, mine in found.groupby("scope", sort=False):
+        number = int(str(scope).split()[1]) - 1 if scope != "flight" else None
+        cells = ["whole flight" if number is None else str(number + 1)]
+        rows.append(Row([*cells, *(_cell(mine[mine["species"] == name]) for name in species)], plume=number))
+    note = "Carbon mass balance over the species measured; ± is one standard uncertainty, the fuel's carbon included."
+    return Table(["", *(NAMES[name] for name in species)], rows, (0,), title="Emission factors [g per kg of dry fuel]",
+                 note=" ".join([note, *(f"{line[0].upper()}{line[1:]}." for line in plumes.survey.notes)]))  # fmt: skip
 
 
 def _with_units(kind: str, ratios: pd.DataFrame) -> str:
@@ -160,7 +180,7 @@ def plume_facts(clean: xr.Dataset, suite: Suite, plumes: Plumes) -> dict[str, An
     whole = ratios[ratios["scope"] == "flight"]
     if len(whole):
         units_of |= dict(zip(whole["ratio"], whole["units"], strict=True))
-        whole = whole[["ratio", "method", "value", "sigma", "random_sigma", "systematic_sigma", "units"]]
+        whole = whole.drop(columns=["scope", "onset"])
     mce = whole[whole["ratio"] == "mce"] if len(whole) else whole
     return {
         "intervals": [[time[a], time[b - 1]] for a, b in plumes.intervals],
@@ -168,6 +188,7 @@ def plume_facts(clean: xr.Dataset, suite: Suite, plumes: Plumes) -> dict[str, An
         "table": table,
         "units": units_of,
         "ratios": whole.to_dict("records"),
+        "emission_factors": plumes.survey.emission_factors.drop(columns="onset").to_dict("records"),
         "assumed_gains": plumes.survey.assumed_gains,
         "mce_says": combustion(float(mce["value"].iloc[0])) if len(mce) else None,
     }
