@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import icartt
@@ -110,6 +111,59 @@ def test_the_comments_say_what_is_estimated(tmp_path: Path) -> None:
     (line,) = [x for x in (tmp_path / "a.ict").read_text().splitlines() if x.startswith("OTHER_COMMENTS")]
     said = "co2_li830 estimate the air (lag of the sensor corrected); co2_scd30 estimate the noise-free reading"
     assert line == f"OTHER_COMMENTS: {said}"
+
+
+def test_long_names_and_attributes_come_back(tmp_path: Path) -> None:
+    """The format allows 31 characters; plumes depends on the attributes of a denoised channel."""
+    suite = load_suite("black-kite").only(["co2"])
+    time = np.datetime64("2025-10-05T14:00:00", "ns") + np.arange(3) * np.timedelta64(1, "s")
+    values = {name: np.full(3, 400.0) for name in suite.names} | {"co2": np.full(3, 401.0)}
+    for name in ("co2_scd30", "co2_li830"):
+        values |= {f"{name}_{part}uncertainty": np.full(3, 1.5) for part in ("", "random_", "systematic_")}
+    before = new_flight(time, values | {"qc_co2": np.zeros(3, np.int32)}, suite, level="denoised")
+    for name in values:
+        before[name].attrs.setdefault("units", "ppm")
+    before["co2_scd30"].attrs |= {"target": "ambient", "effective_resolution_s": np.float64(14.5)}
+    before["co2_scd30_uncertainty"].attrs |= {"comment": "noise only", "error_correlation_s": 3.0}
+    before["co2"].attrs |= {"combined_from": "co2_scd30 0.2, co2_li830 0.8", "units": "ppm", "long_name": "a, b"}
+    path = tmp_path / "pc2dae_UAV_20251005_R0.ict"
+    write_flight(before, path)
+    public = icartt.Dataset(path)  # warns of names that are not valid
+    assert {"co2_scd30_random_uncertainty", "co2_scd30_syst_unc", "co2", "qc_co2"} <= set(public.variables)
+    (limits, said) = ("; ".join(public.normalComments.keywords[k].data) for k in ("LLOD_VALUE", "OTHER_COMMENTS"))
+    assert limits == "N/A"
+    assert "effective resolution: co2_scd30 14.5 s; co2 is combined from co2_scd30 0.2; co2_li830 0.8" in said
+    assert "of co2_scd30 (noise only)" in public.normalComments.keywords["UNCERTAINTY"].data[0]
+    after = read_flight(path)
+    for name in values:
+        np.testing.assert_array_equal(after[name].values, before[name].values)
+        assert before[name].attrs.items() <= after[name].attrs.items()
+    assert after["qc_co2"].attrs["flag_meanings"].startswith("missing stale")
+
+
+def test_values_beyond_a_limit_stay_values(tmp_path: Path) -> None:
+    gas = Family(name="gas", channel=(Channel(name="co", units="ppm", detection_limit=0.1),))
+    time = np.datetime64("2025-10-05T14:00:00", "ns") + np.arange(2) * np.timedelta64(1, "s")
+    bits = {"co": np.array([BELOW_DETECTION, SATURATED])}
+    flight = new_flight(time, {"co": np.array([0.05, 5000.0])}, Suite(name="s", family=(gas,)), flags=bits)
+    write_flight(flight, tmp_path / "a.ict")
+    text = (tmp_path / "a.ict").read_text()
+    assert "LLOD_VALUE: co 0.1 ppm" in text
+    assert "saturated: lower limits" in text
+    after = read_flight(tmp_path / "a.ict")
+    np.testing.assert_array_equal(after["co"], [0.05, 5000.0])
+    np.testing.assert_array_equal(after["qc_co"], [BELOW_DETECTION, SATURATED])
+
+
+@pytest.mark.parametrize("damage", ['"pc2dae_variables": {"co": 3}', '"pc2dae_names": {"co": 3}', '"suite": 3'])
+def test_damaged_attributes_are_one_line(damage: str, tmp_path: Path) -> None:
+    time = np.datetime64("2025-10-05T14:00:00", "ns") + np.arange(2) * np.timedelta64(1, "s")
+    gas = Family(name="gas", channel=(Channel(name="co", units="ppm"),))
+    write_flight(new_flight(time, {"co": np.ones(2)}, Suite(name="s", family=(gas,))), tmp_path / "a.ict")
+    text = re.sub("pc2dae_attributes: .*", f"pc2dae_attributes: {{{damage}}}", (tmp_path / "a.ict").read_text())
+    (tmp_path / "a.ict").write_text(text)
+    with pytest.raises(FlightError, match="the comment 'pc2dae_attributes' is damaged"):
+        read_flight(tmp_path / "a.ict")
 
 
 def test_a_cut_file_is_refused(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from pc2dae.errors import FlightError
 from pc2dae.flags import SATURATED
 from pc2dae.flight import read_flight, write_flight
 from pc2dae.flight.schema import new_flight
+from pc2dae.inspection import inspect_flight
 from pc2dae.suite import Channel, Family, Suite, load_suite
 
 SECOND = np.timedelta64(1, "s")
@@ -112,6 +113,32 @@ def test_stamps_finer_than_a_second_survive_netcdf(tmp_path: Path) -> None:
     made.attrs["suite"] = suite.model_dump_json(exclude_defaults=True)
     write_flight(made, tmp_path / "f.nc")
     np.testing.assert_array_equal(read_flight(tmp_path / "f.nc")["time"].values, made["time"].values)
+
+
+def test_a_standard_name_that_contradicts_its_units_is_dropped_with_a_line(tmp_path: Path) -> None:
+    suite = Suite(name="s", family=(Family(name="gas", channel=(Channel(name="co", units="ppb"),)),))
+    time = START + np.arange(30) * SECOND
+    air = {"air_temperature": np.full(30, 10.0), "air_pressure": np.full(30, 710.0)}
+    made = new_flight(time, {"co": np.linspace(200, 260, 30), **air}, suite)
+    made["co"].attrs |= {"units": "ug m-3", "standard_name": "mole_fraction_of_carbon_monoxide_in_air"}
+    made.to_netcdf(tmp_path / "f.nc")
+    flight = read_flight(tmp_path / "f.nc")
+    assert "standard_name" not in flight["co"].attrs
+    line = "co: standard_name mole_fraction_of_carbon_monoxide_in_air contradicts its units ug m-3 and is dropped"
+    assert line in flight.attrs["history"]
+    assert line in inspect_flight(flight)["warnings"]
+
+
+def test_a_strangers_height_above_ground_keeps_its_name(tmp_path: Path) -> None:
+    suite = Suite(name="s", family=(Family(name="gas", channel=(Channel(name="co", units="ppb"),)),))
+    time = START + np.arange(30) * SECOND
+    height = ("time", np.full(30, 100.0), {"units": "feet", "standard_name": "height"})
+    xr.Dataset({"co": ("time", np.linspace(200, 260, 30)), "altitude": height}, {"time": time}).to_netcdf(
+        tmp_path / "f.nc"
+    )
+    flight = read_flight(tmp_path / "f.nc", suite)
+    assert flight["altitude"].attrs["standard_name"] == "height"
+    np.testing.assert_allclose(flight["altitude"].values, 30.48)
 
 
 def test_a_strangers_netcdf_is_read_by_a_suite(tmp_path: Path) -> None:

@@ -44,6 +44,7 @@ def _is_own(path: Path) -> bool:
     from pc2dae.logs.csv import header_of
     from pc2dae.logs.files import LogFile, head_lines
     from pc2dae.logs.reader import Head
+    from pc2dae.plumes.files import is_plume_table
 
     if path.is_dir():
         return any((path / name).is_file() and _MARK in (path / name).read_bytes() for name in (".zattrs", "zarr.json"))
@@ -51,6 +52,7 @@ def _is_own(path: Path) -> bool:
         return path.is_file()
     if path.suffix.lower() == ".csv":
         file = LogFile(path, salvage=True)
-        return is_flight_table(header_of(Head(file.head(), head_lines(file))))
+        header = header_of(Head(file.head(), head_lines(file)))
+        return is_flight_table(header) or is_plume_table(header)
     with path.open("rb") as handle, mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_READ) as data:
         return data.find(_MARK) >= 0

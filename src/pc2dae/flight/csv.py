@@ -10,7 +10,6 @@ import csv
 import io
 import re
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -22,6 +21,7 @@ from pc2dae.arrays import Array
 from pc2dae.errors import FlightError, nearest
 from pc2dae.flight.conform import conform, without_lost_rows
 from pc2dae.flight.schema import BESIDE, add_history, new_flight, suite_of
+from pc2dae.flight.track import iso_stamps
 from pc2dae.suite import ENVIRONMENT, MOTION, Suite, load_suite, presets
 
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")  # including leading apostrophes, so that guarding is reversible
@@ -178,7 +178,4 @@ def _stamps(flight: xr.Dataset) -> NDArray[np.str_]:
     """Stamps as text: as in the original file if kept, else ISO 8601 in UTC with the necessary precision."""
     if {"row_index", "row_stamp"} <= {*flight.variables}:
         return np.asarray(flight["row_stamp"].values, dtype=str)
-    time = flight["row_time" if "row_index" in flight else "time"].values.astype("datetime64[ns]")
-    units: tuple[Literal["s", "ms", "us", "ns"], ...] = ("s", "ms", "us", "ns")
-    unit = next(u for u in units if np.all(time == time.astype(f"datetime64[{u}]")))
-    return np.char.add(np.datetime_as_string(time, unit=unit), "Z")
+    return iso_stamps(flight["row_time" if "row_index" in flight else "time"].values.astype("datetime64[ns]"))

@@ -1,9 +1,8 @@
-"""ICARTT file format index 1001 (version 2): reader and writer for the exchange format of airborne science."""
+"""ICARTT file format index 1001 (version 2), the exchange format of airborne science: reader."""
 
 from __future__ import annotations
 
 import io
-import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -14,24 +13,28 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
+from pydantic import BaseModel, ValidationError
 
 from pc2dae.arrays import Array
 from pc2dae.errors import FlightError, SuiteError
 from pc2dae.flags import BELOW_DETECTION, SATURATED
-from pc2dae.flight.schema import PARTS, SPECIES, add_history, new_flight, suite_of, timestamp
+from pc2dae.flight.schema import PARTS, SPECIES, add_history, new_flight, qc_attributes
 from pc2dae.suite import ENVIRONMENT, MOTION, Channel, Family, Suite, canonical_units, parse_suite
 from pc2dae.suite.model import reserved_for
 
 _LONGEST_S = 1e7  # seconds after midnight of the first day: four months, more than any flight
 FAMILY = "measured"  # family of all channels of a file without a suite
-_OURS = "pc2dae_attributes"  # the comment line that carries a flight's own attributes
-_MISSING = -9999.0
+OURS = "pc2dae_attributes"  # the comment line that carries a flight's own attributes, and in it:
+VARIABLES = "pc2dae_variables"  # those of its variables
+NAMES = "pc2dae_names"  # and the names that had to be shortened
 # Names of position and environment variables in archives, in capitals.
 _KNOWN = {
     "LATITUDE": "latitude",
     "LONGITUDE": "longitude",
     "GPS_ALT": "altitude",
     "GRD_SPD": "ground_speed",
+    "WNS": "wind_speed",
+    "WND": "wind_from_direction",
     "TEMPERATURE": "air_temperature",
     "PRESSURE": "air_pressure",
     "H2O_RELATIVEHUMIDITY_NAV": "relative_humidity",
@@ -134,10 +137,10 @@ def _rows(rows: list[str], head: int, count: int) -> Array:
 def read_icartt(path: Path, suite: Suite | None = None) -> xr.Dataset:
     """The flight of an ICARTT file: written by pc2dae, or any other with `suite` or all concentrations as channels."""
     table = parse_icartt(path.read_text(encoding="utf-8", errors="replace"), path.name)
-    ours = next((line.split(":", 1)[1] for line in table.comments if line.strip().startswith(_OURS)), None)
+    ours = next((line.split(":", 1)[1] for line in table.comments if line.strip().startswith(OURS)), None)
     attrs = _attributes(ours, path.name) if ours is not None else {}
-    if ours is None:
-        table = table.renamed()
+    table = table.renamed() if ours is None else table.renamed(attrs.pop(NAMES, {}))
+    about = attrs.pop(VARIABLES, {})
     if suite is None:
         suite = parse_suite(attrs["suite"], where=path.name) if "suite" in attrs else _suite_of(table, path.stem)
     if ours is None:
@@ -156,21 +159,27 @@ def read_icartt(path: Path, suite: Suite | None = None) -> xr.Dataset:
         if f"qc_{name}" in values:  # flags of what is not a channel: a species, combined from channels
             beside = [n for n in values if n in {f"qc_{name}", *(f"{name}_{part}uncertainty" for part in PARTS)}]
             flight[name].attrs |= {SPECIES: table.long_names.get(name, name), "ancillary_variables": " ".join(beside)}
+        flight[name].attrs |= qc_attributes(name[3:]) if name.startswith("qc_") else about.get(name, {})
     flight = flight.assign_attrs(attrs)
     for line in table.repairs:
         flight = add_history(flight, f"{path.name}: {line}")
     return flight
 
 
+class _Stored(BaseModel, extra="allow"):
+    """What `write_icartt` stores in a comment, beside a flight's other attributes."""
+
+    suite: str = ""
+    pc2dae_names: dict[str, str] = {}
+    pc2dae_variables: dict[str, dict[str, str | int | float]] = {}
+
+
 def _attributes(text: str, where: str) -> dict[str, Any]:
     """The attributes that `write_icartt` stored in the comments."""
     try:
-        attrs = json.loads(text)
-    except ValueError:
-        attrs = None
-    if not isinstance(attrs, dict) or not isinstance(attrs.get("suite", ""), str):
-        raise FlightError(f"{where}: the comment '{_OURS}' is damaged", hint="is the file complete?")
-    return attrs
+        return _Stored.model_validate_json(text).model_dump(exclude_unset=True)
+    except ValidationError:
+        raise FlightError(f"{where}: the comment '{OURS}' is damaged", hint="is the file complete?") from None
 
 
 def _flags(name: str, values: Array, where: str) -> NDArray[np.int32]:
@@ -200,81 +209,6 @@ def concentrations(columns: Mapping[str, Array], units: Mapping[str, str]) -> li
         if unit in _CONCENTRATIONS and np.isfinite(values).any() and reserved_for(plain) is None:
             channels.append(Channel(name=plain if plain[0].isalpha() else f"v_{plain}", units=unit, column=column))
     return channels
-
-
-def write_icartt(flight: xr.Dataset, path: Path) -> None:
-    """Write every number over time as FFI 1001, missing as −9999 (more nines where data reach that far)."""
-    stamps = flight["time"].values.astype("datetime64[ns]")
-    midnight = stamps[0].astype("datetime64[D]")
-    names = [
-        str(n) for n, v in flight.variables.items() if v.dims == ("time",) and v.dtype.kind in "fiu" and n != "time"
-    ]
-    largest = max((float(np.nanmax(np.abs(flight[n].values), initial=0)) for n in names), default=0.0)
-    missing = _MISSING
-    while abs(missing) / 9 * 7 <= largest:  # the flags −7777 and −8888 must be outside the data range too
-        missing = missing * 10 - 9
-    seconds = (stamps - midnight.astype("datetime64[ns]")) / np.timedelta64(1, "s")
-    steps = np.unique(np.diff(stamps))
-    interval = steps[0] / np.timedelta64(1, "s") if len(steps) == 1 else 0
-    body = pd.DataFrame({"Time_Start": seconds} | {n: flight[n].values for n in names})
-    text = body.to_csv(index=False, na_rep=f"{missing:.0f}", lineterminator="\n")
-    attrs = {k: v for k, v in flight.attrs.items() if isinstance(v, str | int | float)}
-    ours = f" {_OURS}: {json.dumps(attrs, sort_keys=True)}"
-    comments = [*_keywords(flight, missing), ours, "REVISION: R0", "R0: written by pc2dae"]
-    created, collected = timestamp()[:10].replace("-", ", "), str(midnight).replace("-", ", ")
-    lines = [
-        str(flight.attrs.get("creator_name", "not stated")),
-        str(flight.attrs.get("institution", "not stated")),
-        f"in-situ sensors of suite {suite_of(flight).name} on an uncrewed aircraft",
-        str(flight.attrs.get("project", "not stated")),
-        "1, 1",
-        f"{collected}, {created}",
-        f"{interval:g}",
-        "Time_Start, seconds, Time_Start, seconds after midnight UTC",
-        str(len(names)),
-        ", ".join("1" for _ in names),
-        ", ".join(f"{missing:.0f}" for _ in names),
-        *(
-            f"{n}, {flight[n].attrs.get('units', '1')}, {n}, {_plain(flight[n].attrs.get('long_name', n))}"
-            for n in names
-        ),
-        "0",
-        str(len(comments) + 1),
-        *comments,
-    ]
-    path.write_text("\n".join([f"{len(lines) + 2}, 1001", *lines, text]), encoding="utf-8", newline="")
-
-
-def _keywords(flight: xr.Dataset, missing: float) -> list[str]:
-    said = {
-        "PI_CONTACT_INFO": flight.attrs.get("creator_email", "not stated"),
-        "PLATFORM": flight.attrs.get("platform", "uncrewed aircraft"),
-        "LOCATION": "latitude, longitude and altitude are among the variables where known",
-        "ASSOCIATED_DATA": "N/A",
-        "INSTRUMENT_INFO": f"suite {suite_of(flight).name}",
-        "DATA_INFO": f"level {flight.attrs.get('level', 'raw')}; flags of <name> in qc_<name>, 0 is good",
-        "UNCERTAINTY": "one standard uncertainty in <name>_uncertainty where known",
-        "ULOD_FLAG": f"{missing / 9 * 7:.0f}",
-        "ULOD_VALUE": "N/A",
-        "LLOD_FLAG": f"{missing / 9 * 8:.0f}",
-        "LLOD_VALUE": "N/A",
-        "DM_CONTACT_INFO": "N/A",
-        "PROJECT_INFO": flight.attrs.get("project", "not stated"),
-        "STIPULATIONS_ON_USE": flight.attrs.get("license", "not stated"),
-        "OTHER_COMMENTS": _estimated(flight) or "N/A",
-    }
-    return [f"{key}: {_plain(value)}" for key, value in said.items()]
-
-
-def _estimated(flight: xr.Dataset) -> str:
-    """What the variables of a denoised flight estimate: the air, or the reading."""
-    words = {"ambient": "the air (lag of the sensor corrected)", "response": "the noise-free reading"}
-    names = {target: [str(n) for n in flight if flight[n].attrs.get("target") == target] for target in words}
-    return "; ".join(f"{' '.join(names[target])} estimate {words[target]}" for target in words if names[target])
-
-
-def _plain(text: object) -> str:
-    return " ".join(str(text).replace(",", ";").split())
 
 
 def _keyword(comments: Iterable[str], key: str) -> float:

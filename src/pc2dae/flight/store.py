@@ -1,9 +1,13 @@
-"""Flights as files, by suffix: .nc (CF netCDF), .csv, .ict (ICARTT), .zarr; written atomically."""
+"""Flights as files, by suffix: .nc (CF netCDF), .csv, .ict (ICARTT), .zarr; written atomically.
+
+For other tools, written and not read: .geojson, .kml, .gpkg (GeoPackage), .mat (MATLAB).
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from importlib import import_module
 from pathlib import Path
 
 import xarray as xr
@@ -11,35 +15,49 @@ import xarray as xr
 from pc2dae.atomic import replacing, write_bytes
 from pc2dae.errors import FlightError, Pc2daeError, nearest
 from pc2dae.flight.conform import conform
+from pc2dae.flight.conventions import without_contradictions
 from pc2dae.flight.csv import has_flags, read_csv, write_csv
-from pc2dae.flight.icartt import read_icartt, write_icartt
+from pc2dae.flight.geojson import write_geojson
+from pc2dae.flight.geopackage import write_geopackage
+from pc2dae.flight.icartt import read_icartt
+from pc2dae.flight.icartt_writer import write_icartt
+from pc2dae.flight.kml import write_kml
+from pc2dae.flight.matlab import matlab_bytes
 from pc2dae.flight.netcdf import netcdf_bytes, read_netcdf
-from pc2dae.flight.schema import add_history, check_time, check_variable, new_flight, suite_of
+from pc2dae.flight.schema import ALTITUDES, add_history, check_time, check_variable, new_flight, suite_of
 from pc2dae.flight.unit_checks import check_units, in_expected_units
 from pc2dae.flight.zarr import open_zarr, require_zarr, write_zarr
 from pc2dae.suite import ENVIRONMENT, MOTION, Suite
 
 SUFFIXES = (".nc", ".csv", ".ict", ".zarr")
+WRITE_ONLY = (".geojson", ".kml", ".gpkg", ".mat")
+_WRITERS = {".csv": write_csv, ".ict": write_icartt}
+_WRITERS |= {".geojson": write_geojson, ".kml": write_kml, ".gpkg": write_geopackage}
 
 
 def write_flight(flight: xr.Dataset, path: str | os.PathLike[str]) -> None:
     """Write a flight in the format of the path's suffix."""
     target = Path(path)
-    suffix = _suffix(target)
+    suffix = _suffix(target, (*SUFFIXES, *WRITE_ONLY))
     if suffix == ".nc":
         write_bytes(target, netcdf_bytes(flight))
+    elif suffix == ".mat":
+        write_bytes(target, matlab_bytes(flight))
     elif suffix == ".zarr":
         write_zarr(flight, target)
     else:
         with replacing(target) as temporary:
-            (write_csv if suffix == ".csv" else write_icartt)(flight, temporary)
+            _WRITERS[suffix](flight, temporary)
 
 
 def check_target(path: str | os.PathLike[str]) -> None:
     """Check a target before a long computation: known format, writable folder."""
     target = Path(path)
-    if _suffix(target) == ".zarr":
+    suffix = _suffix(target, (*SUFFIXES, *WRITE_ONLY))
+    if suffix == ".zarr":
         require_zarr()
+    elif suffix == ".gpkg":
+        import_module("pyogrio")
     place = next(folder for folder in target.absolute().parents if folder.exists())
     if not place.is_dir():
         raise FlightError(f"{target} cannot be written: {place} is not a folder", hint="choose another path with -o")
@@ -71,10 +89,11 @@ def read_flight(path: str | os.PathLike[str], suite: Suite | None = None) -> xr.
 
 def _described(dataset: xr.Dataset, source: Path, suite: Suite | None) -> xr.Dataset:
     """The dataset as a flight of `suite`, or of the suite it names."""
+    dataset, lines = without_contradictions(dataset)
     if "suite" in dataset.attrs:
         if suite is not None:
             dataset = dataset.assign_attrs(suite=suite.model_dump_json(exclude_defaults=True))
-        return conform(dataset)
+        return _with_history(conform(dataset), lines)
     if suite is None:
         raise FlightError(f"{source.name} does not name its suite", hint="pass --suite")
     check_time(dataset)
@@ -91,7 +110,21 @@ def _described(dataset: xr.Dataset, source: Path, suite: Suite | None) -> xr.Dat
     flight = new_flight(dataset["time"].values, values, suite, flight_id=source.stem, history=f"read {source.name}")
     for name, variable in found.items():
         flight[name].attrs["units"] = variable.attrs.get("units", flight[name].attrs["units"])
-    return _plausible(conform(flight), [name for name in found if "units" not in found[name].attrs], source)
+    above = next((a for a in ALTITUDES.values() if "altitude" in found and _says(found["altitude"], a)), None)
+    if above is not None and suite.altitude_reference is None:
+        flight["altitude"].attrs |= above
+    flight = _with_history(conform(flight), lines)
+    return _plausible(flight, [name for name in found if "units" not in found[name].attrs], source)
+
+
+def _says(variable: xr.DataArray, attributes: dict[str, str]) -> bool:
+    return variable.attrs.get("standard_name") == attributes["standard_name"]
+
+
+def _with_history(flight: xr.Dataset, lines: Iterable[str]) -> xr.Dataset:
+    for line in lines:
+        flight = add_history(flight, line)
+    return flight
 
 
 def _columns(suite: Suite) -> dict[str, str]:
@@ -127,8 +160,10 @@ def is_flight(path: str | os.PathLike[str]) -> bool:
     )
 
 
-def _suffix(path: Path) -> str:
+def _suffix(path: Path, known: tuple[str, ...] = SUFFIXES) -> str:
     suffix = path.suffix.lower()
-    if suffix not in SUFFIXES:
-        raise FlightError(f"'{path.name}' is not a known flight format", hint=f"use one of {', '.join(SUFFIXES)}")
+    if suffix in WRITE_ONLY and suffix not in known:
+        raise FlightError(f"{path.name}: {suffix} files cannot be read back", hint=f"use one of {', '.join(known)}")
+    if suffix not in known:
+        raise FlightError(f"'{path.name}' is not a known flight format", hint=f"use one of {', '.join(known)}")
     return suffix
