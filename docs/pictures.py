@@ -1,4 +1,4 @@
-"""Draw the README's picture into docs/images: a simulated flight as logged, and denoised beside its truth.
+"""Draw into docs/images a simulated flight as logged and denoised beside its truth, and its map and height profile.
 
     python docs/pictures.py [--model NAME] [--seed 3]
 
@@ -17,7 +17,10 @@ import xarray as xr
 
 import pc2dae
 from pc2dae.atomic import replacing
+from pc2dae.flight.schema import suite_of
+from pc2dae.report.map_figure import draw_map
 from pc2dae.simulate import plan_campaign, write_campaign
+from pc2dae.view.plumes import plumes_of
 
 IMAGES = Path(__file__).parent / "images"
 LOGGED, CLEAN, TRUTH = "#8a949e", "#0b7285", "#e8590c"
@@ -64,6 +67,19 @@ def draw(clean: xr.Dataset, truth: xr.Dataset, path: Path) -> None:
         figure.savefig(temporary, dpi=120, metadata={"Software": None})
 
 
+def draw_flight_map(clean: xr.Dataset, path: Path) -> None:
+    """Map and height profile of one channel."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    suite = suite_of(clean)
+    figure = Figure(figsize=(10, 4.2))
+    FigureCanvasAgg(figure)
+    draw_map(figure, clean, suite, CHANNELS[0], plumes_of(clean, suite))
+    with replacing(path) as temporary:
+        figure.savefig(temporary, dpi=120, metadata={"Software": None})
+
+
 def _before(axis: Any, minutes: Any, part: xr.Dataset, name: str) -> None:
     raw = part[f"{name}_raw"].values
     axis.plot(minutes, raw, color=LOGGED, lw=0.8)
@@ -88,7 +104,7 @@ def _after(axis: Any, minutes: Any, part: xr.Dataset, air: Any, name: str) -> No
 
 
 def main() -> None:
-    """Draw it and say where it is."""
+    """Draw them and say where they are."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--model", default="adaptive")
     parser.add_argument("--seed", type=int, default=3)
@@ -96,7 +112,8 @@ def main() -> None:
     flight, truth = fly(options.seed)
     clean = pc2dae.denoise(flight, model=options.model)
     draw(clean, truth, IMAGES / "before_after.png")
-    print(f"{IMAGES / 'before_after.png'}: model {clean.attrs['pc2dae_model']}, seed {options.seed}")
+    draw_flight_map(clean, IMAGES / "map.png")
+    print(f"{IMAGES / 'before_after.png'}, map.png: model {clean.attrs['pc2dae_model']}, seed {options.seed}")
 
 
 if __name__ == "__main__":

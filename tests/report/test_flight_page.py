@@ -38,7 +38,7 @@ def test_the_page_is_whole_in_itself_and_small(page: Path) -> None:
 def test_the_page_says_what_the_flight_is(page: Path) -> None:
     text = visible(page.read_text("utf-8"))
     assert "hand made, 2025-10-01" in text
-    assert "10 min in the air from 12:00 to 12:09 UTC with the suite hand: 3 channels in 2 families." in text
+    assert "10 min on the move from 12:00 to 12:09 UTC with the suite hand: 3 channels in 2 families." in text
     assert "2 plume encounters." in text
     assert "denoised gas, co2 with rts, strength 1" in text
     for word in ("Signals", "Spectra", "Plumes", "Scores", "Quality", "startup", "MCE", "constant"):
@@ -135,7 +135,9 @@ def test_slides(clean: xr.Dataset, tmp_path: Path) -> None:
     pc2dae.report.slides(clean, tmp_path / "slides.pdf")
     first = (tmp_path / "slides.pdf").read_bytes()
     assert first.startswith(b"%PDF")
-    assert len(re.findall(rb"/Type /Page\b", first)) == 2 + 2  # families, track, spectra
+    assert len(re.findall(rb"/Type /Page\b", first)) == 2 + 2  # families, map, spectra
+    pc2dae.report.slides(clean.drop_vars(["latitude", "longitude", "altitude"]), tmp_path / "slides.pdf")
+    assert len(re.findall(rb"/Type /Page\b", (tmp_path / "slides.pdf").read_bytes())) == 2 + 1
 
 
 @pytest.fixture(scope="module")
@@ -173,6 +175,56 @@ def test_a_browser_draws_it_and_follows_a_plume(page: Path, browser: Any) -> Non
     assert ranges[0][0] > np.datetime64("2025-10-01T12:02", "ms").astype(int)
     assert width <= 390
     assert wrong == []
+
+
+SHOWN = "[...document.querySelectorAll('#track-side, #track, #profile')].filter(e => e.offsetHeight).map(e => e.id)"
+
+
+@pytest.mark.slow
+def test_the_map_is_linked_with_the_panels(page: Path, browser: Any) -> None:
+    tab = browser.new_page(viewport={"width": 1024, "height": 768})
+    tab.goto(page.as_uri(), timeout=120_000)
+    tab.wait_for_selector("html[data-ready=yes]", state="attached", timeout=120_000)
+    tab.evaluate("document.documentElement.style.scrollBehavior = 'auto'")
+    tab.evaluate("document.getElementById('grid').scrollIntoView()")
+    tab.wait_for_selector(".plot[data-from] canvas")
+    shown = tab.evaluate(SHOWN)
+    tab.click("[aria-label='Show plume 2']")
+    tab.wait_for_timeout(500)
+    ranges = tab.evaluate(RANGES)
+    box = tab.locator("#track canvas").bounding_box()
+    x = tab.evaluate("document.querySelector('[aria-label=\"Show plume 2\"]').offsetLeft") + 12
+    middle = box["x"] + 14 + (box["width"] - 88) / 2  # of a track that goes straight north
+    assert abs(box["x"] + x - middle) > 12  # the number stands beside it
+    for y in range(20, int(box["height"]), 10):
+        tab.mouse.move(middle, box["y"] + y)
+        if tab.evaluate("!document.querySelector('#track .tip').hidden"):
+            break
+    reading = tab.evaluate("document.querySelector('.summary.is-reading').textContent")
+    rings = tab.evaluate("[...document.querySelectorAll('.here')].filter(e => !e.hidden).length")
+    tab.close()
+    assert shown == ["track-side", "track", "profile"]
+    assert ranges[0][0] > np.datetime64("2025-10-01T12:05", "ms").astype(int)
+    assert reading.startswith("12:0")
+    assert rings == 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("lost", "left"),
+    [(["latitude", "longitude"], ["track-side", "profile"]), (["altitude"], ["track-side", "track"]),
+     (["latitude", "longitude", "altitude"], [])],
+)  # fmt: skip
+def test_what_a_flight_does_not_know_has_no_frame(
+    clean: xr.Dataset, browser: Any, tmp_path: Path, lost: list[str], left: list[str]
+) -> None:
+    pc2dae.report(clean.drop_vars(lost), tmp_path / "page.html")
+    tab = browser.new_page()
+    tab.goto((tmp_path / "page.html").as_uri(), timeout=120_000)
+    tab.wait_for_selector("html[data-ready=yes]", state="attached", timeout=120_000)
+    shown = tab.evaluate(SHOWN)
+    tab.close()
+    assert shown == left
 
 
 @pytest.mark.slow

@@ -44,7 +44,7 @@ def report_benchmark(folder: str | os.PathLike[str], path: str | os.PathLike[str
 
 
 def slides(flight: xr.Dataset, path: str | os.PathLike[str]) -> None:
-    """Write a flight's figures as a PDF, one page per family, then track and spectra."""
+    """Write a flight's figures as a PDF, one page per family, then map and spectra."""
     from pc2dae.report.pdf import write_slides
 
     write_slides(flight, path)

@@ -1,4 +1,4 @@
-"""The figures of a flight for slides and paper: a PDF, one page per family, then the track and the spectra."""
+"""The figures of a flight for slides and paper: a PDF, one page per family, then the map and the spectra."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import xarray as xr
 from pc2dae.arrays import Array
 from pc2dae.atomic import replacing
 from pc2dae.flight.schema import check_flight, has_estimate
+from pc2dae.report.map_figure import draw_map, has_map
 from pc2dae.suite import Channel, Suite
 from pc2dae.view import summary
 from pc2dae.view.flight_view import COVERAGE_90
 from pc2dae.view.formatting import units
 from pc2dae.view.plumes import Plumes, clearest, plumes_of
 from pc2dae.view.spectra import spectrum
-from pc2dae.view.track import metres
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _RAW, _RESPONSE, _ESTIMATE, _PLUME = "#929da9", "#7b4fb3", "#0072b2", "#e69f00"
 _WIDE = (11.7, 8.3)  # A4 across [inch]
 _SPECTRA_ACROSS = 5
+_MOST_MAPS = 4
 
 
 def write_slides(flight: xr.Dataset, path: str | os.PathLike[str]) -> None:
@@ -34,9 +35,9 @@ def write_slides(flight: xr.Dataset, path: str | os.PathLike[str]) -> None:
     from matplotlib.backends.backend_pdf import PdfPages
 
     suite = check_flight(flight)
-    plumes = plumes_of(flight, suite)
+    plumes = plumes_of(flight)
     pages = [_family_page(flight, suite, family.name, plumes) for family in suite.family]
-    pages += [page for page in (_track_page(flight, suite, plumes), _spectra_page(flight, suite)) if page is not None]
+    pages += [page for page in (_map_page(flight, suite, plumes), _spectra_page(flight, suite)) if page is not None]
     with (
         replacing(path) as temporary,
         PdfPages(temporary, metadata={"Creator": "pc2dae", "CreationDate": None}) as document,
@@ -92,33 +93,19 @@ def _channel(axis: Axes, flight: xr.Dataset, channel: Channel, minutes: Any) -> 
     axis.spines[["top", "right"]].set_visible(False)
 
 
-def _track_page(flight: xr.Dataset, suite: Suite, plumes: Plumes) -> Figure | None:
-    position = metres(flight)
-    if position is None:
-        return None
+def _map_page(flight: xr.Dataset, suite: Suite, plumes: Plumes) -> Figure | None:
+    """Map and height profile of every channel, or where these are many of the clearest of each family."""
     denoised = [name for name in suite.names if has_estimate(flight, name)]
     shown = denoised or [name for name in suite.names if np.isfinite(flight[name].values).any()]
     families = {family: [n for n in shown if suite.family_of(n) == family] for family in map(suite.family_of, shown)}
-    chosen = [clearest(plumes, names) for names in families.values()]
-    if not chosen:
+    chosen = shown if len(shown) <= _MOST_MAPS else [clearest(plumes, names) for names in families.values()]
+    if not chosen or not has_map(flight, suite):
         return None
-    figure = _page(flight, "track, coloured by concentration")
-    rows = -(-len(chosen) // 3)
-    axes = figure.subplots(rows, min(len(chosen), 3), squeeze=False).ravel()
-    for axis in axes[len(chosen) :]:
-        axis.set_visible(False)
-    for axis, name in zip(axes, chosen, strict=False):
-        values = flight[name].values
-        low, high = np.nanquantile(values, [0.05, 0.99])
-        order = np.argsort(np.nan_to_num(values, nan=-np.inf))  # smoke over clean air
-        axis.plot(*position, color="#c9d0d8", lw=0.5, zorder=0)
-        dots = axis.scatter(
-            position[0][order], position[1][order], c=values[order], s=5, cmap="viridis_r", vmin=low, vmax=high
-        )
-        axis.set_aspect("equal", adjustable="datalim")
-        axis.set_title(f"{name} [{units(suite[name].units)}]", fontsize=9, loc="left")
-        axis.tick_params(labelsize=7)
-        figure.colorbar(dots, ax=axis, shrink=0.8).ax.tick_params(labelsize=7)
+    figure = _page(flight, "map and height profile; median and 10–90 % in layers")
+    across = 1 if len(chosen) == 1 else 2
+    parts = figure.subfigures(-(-len(chosen) // across), across, squeeze=False).ravel()
+    for part, name in zip(parts, chosen, strict=False):
+        draw_map(part, flight, suite, name, plumes)
     return figure
 
 

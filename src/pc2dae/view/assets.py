@@ -6,7 +6,10 @@ import importlib.util
 from pathlib import Path
 
 STATIC = Path(__file__).parent / "static"
-MODULES = ("dom", "format", "canvas", "chart", "panels", "timeline", "track", "signals")  # each needs only earlier ones
+# Each needs only earlier ones.
+MODULES = (
+    "dom", "format", "canvas", "colours", "chart", "panels", "timeline", "track", "profile", "map", "signals",
+)  # fmt: skip
 UPLOT_SCRIPT, UPLOT_STYLE = "uPlot.iife.js", "uPlot.min.css"
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from pc2dae.arrays import Array
 from pc2dae.flight.schema import check_flight
 from pc2dae.flight.truth import truth_at, truth_name
 from pc2dae.inspection import inspect_flight
@@ -21,11 +22,21 @@ from pc2dae.suite import Suite
 from pc2dae.view import quality, summary
 from pc2dae.view.flags import KINDS, Span, flag_spans
 from pc2dae.view.formatting import Table, broken
-from pc2dae.view.plumes import Plumes, clearest, milliseconds, plume_facts, plume_table, plumes_of, ratio_table
+from pc2dae.view.plumes import (
+    Plumes,
+    clearest,
+    factor_table,
+    milliseconds,
+    plume_facts,
+    plume_table,
+    plumes_of,
+    ratio_table,
+)
+from pc2dae.view.profile import profile
 from pc2dae.view.scores import budget_tables, score_tables
 from pc2dae.view.series import MOST_POINTS, Column, series_json, track_json
 from pc2dae.view.spectra import spectra_of
-from pc2dae.view.track import metres
+from pc2dae.view.track import heights, mean_wind, metres
 from pc2dae.view.uncertainty import uncertainty_tables
 
 COVERAGE_90 = 1.645  # standard uncertainties on either side of the estimate
@@ -59,7 +70,7 @@ class FlightView:
     @cached_property
     def plumes(self) -> Plumes:
         """The plume encounters of the flight."""
-        return plumes_of(self.flight, self.suite)
+        return plumes_of(self.flight)
 
     @cached_property
     def lead(self) -> str:
@@ -80,9 +91,14 @@ class FlightView:
         position = metres(self.flight)
         if position is not None:
             columns["track east"], columns["track north"] = position
-            if "altitude" in self.flight:
-                columns["track altitude"] = self.flight["altitude"].values.astype(np.float32)
+        if self.heights is not None:
+            columns["track altitude"] = self.heights[0].astype(np.float32)
         return columns | (_truth_columns(self.flight, self.suite, self.truth) if self.truth is not None else {})
+
+    @cached_property
+    def heights(self) -> tuple[Array, str] | None:
+        """Height [m] over time and what it is above, or None where the flight does not climb."""
+        return heights(self.flight, self.suite.rate_hz)
 
     @cached_property
     def done(self) -> dict[str, Column]:
@@ -116,7 +132,11 @@ class FlightView:
     @cached_property
     def tables(self) -> dict[str, list[Table]]:
         """Every table of the view by section."""
-        plumes = [plume_table(self.flight, self.plumes, self.suite), ratio_table(self.plumes)]
+        plumes = [
+            plume_table(self.flight, self.plumes, self.suite),
+            ratio_table(self.plumes),
+            factor_table(self.plumes),
+        ]
         return {
             "plumes": [table for table in plumes if table is not None],
             "scores": score_tables(self.scores) if self.scores is not None else [],
@@ -156,6 +176,8 @@ class FlightView:
             "metrics": {m: (broken(known.full), _target(m)) for m, known in METRICS.items()},
             "tables": {key: [asdict(table) for table in tables] for key, tables in self.tables.items()},
             "spectra": self.spectra,
+            "wind": mean_wind(self.flight),
+            "profile": self._profile,
         }  # fmt: skip
         return dict(plain(data))
 
@@ -168,13 +190,20 @@ class FlightView:
     def _families(self) -> list[str]:
         return [family.name for family in self.suite.family]
 
+    @property
+    def _profile(self) -> dict[str, Any] | None:
+        if self.heights is None:
+            return None
+        height, label = self.heights
+        return {"label": label} | profile(self.flight, self.suite.names, height)
+
     def series(self, points: int = MOST_POINTS) -> str:
         """The series of all channels, thinned, as JSON."""
         rate_hz = self.suite.rate_hz
         return series_json(self.measured, self.done, self.flags, self.suite.names, rate_hz=rate_hz, points=points)
 
     def track(self) -> str:
-        """The track as JSON, null without a position."""
+        """The track as JSON, null without position and height."""
         return track_json(self.measured)
 
 

@@ -49,8 +49,8 @@ def series_json(
 
 
 def track_json(columns: Columns) -> str:
-    """East, north and altitude [m] over time [ms], or null where the flight has no position."""
-    if columns.get("track east") is None:
+    """East, north and altitude [m] over time [ms], each null where not known; null where the flight has none."""
+    if "track east" not in columns and "track altitude" not in columns:
         return "null"
     step = -(-len(columns["time"]) // MOST_POINTS)
     parts = {"time": columns["time"]} | {k: columns.get(f"track {k}") for k in ("east", "north", "altitude")}

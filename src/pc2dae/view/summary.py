@@ -10,6 +10,7 @@ import xarray as xr
 
 from pc2dae.arrays import Array
 from pc2dae.calibration.budget import budget_of
+from pc2dae.flight.movement import movement
 from pc2dae.flight.schema import has_estimate, observed
 from pc2dae.noise import noise_level
 from pc2dae.qc import has_low_zero
@@ -27,6 +28,7 @@ _ATTRIBUTES = {
     "level": "level",
     "clock_offset_s": "clock offsets applied [s]",
 }
+MOVEMENTS = {"airborne": "in flight", "moving": "on the move", "stationary": "at one place", "unknown": "recorded"}
 
 
 @dataclass(frozen=True)
@@ -132,7 +134,7 @@ def lead(flight: xr.Dataset, suite: Suite, facts: list[ChannelFacts], plumes: in
     time = flight["time"].values
     length = duration(float((time[-1] - time[0]) / np.timedelta64(1, "s")) + 1 / suite.rate_hz)
     begin, end = (str(np.datetime_as_string(t, unit="m"))[11:] for t in (time[0], time[-1]))
-    text = f"{length} in the air from {begin} to {end} UTC with the suite {suite.name}: "
+    text = f"{length} {MOVEMENTS[movement(flight)]} from {begin} to {end} UTC with the suite {suite.name}: "
     text += counted(len(suite.names), "channel")
     text += f" in {len(suite.family)} families." if len(suite.family) > 1 else "."
     if plumes:
@@ -158,8 +160,11 @@ def lead(flight: xr.Dataset, suite: Suite, facts: list[ChannelFacts], plumes: in
 def tiles(flight: xr.Dataset, suite: Suite, facts: list[ChannelFacts], plumes: int) -> list[Tile]:
     """Key figures in large type."""
     time = flight["time"].values
-    shown = [Tile(duration(float((time[-1] - time[0]) / np.timedelta64(1, "s")) + 1 / suite.rate_hz), "in the air")]
-    shown.append(Tile(str(plumes), "plume encounter" if plumes == 1 else "plume encounters"))
+    length = duration(float((time[-1] - time[0]) / np.timedelta64(1, "s")) + 1 / suite.rate_hz)
+    shown = [
+        Tile(length, MOVEMENTS[movement(flight)]),
+        Tile(str(plumes), "plume encounter" if plumes == 1 else "plume encounters"),
+    ]
     done = [f for f in facts if f.denoised]
     if done:
         shown.append(Tile(f"{len(done)} of {len(facts)}", f"channels by {flight.attrs.get('pc2dae_model', 'a model')}"))

@@ -148,7 +148,7 @@ def curves(
 
 @routes.get("/{flight}/track")
 def path_over_ground(station: At, flight: Of) -> Response:
-    """East, north and altitude [m] over time, or null where the flight has no position."""
+    """East, north and altitude [m] over time, each null where not known; null where the flight has none."""
     return Response(track(station.store, flight), media_type="application/json")
 
 

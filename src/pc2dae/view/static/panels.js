@@ -32,7 +32,7 @@ export class Panels {
     const chart = new Chart(channel, { onRange: this.onRange, onHover: (ms, source) => this.point(ms, source) });
     const summary = el("p", { class: "note summary" }, channel.summary);
     const button = (sign, title, onclick) => el("button", { type: "button", title, "aria-label": `${title}: ${channel.name}`, onclick }, sign);
-    const map = button("◎", "Colour the track by this channel", () => this.onMap(channel.name));
+    const map = button("◎", "Colour the map by this channel", () => this.onMap(channel.name));
     const tall = button("↕", "Larger or smaller", () => chart.element.classList.toggle("tall"));
     const target = el("span", { class: "target" });
     const name = el("h4", {}, channel.name, target, el("span", { class: "note" }, `${channel.long_name} [${channel.units}]`));

@@ -1,9 +1,9 @@
-// Timeline, panels and track of a flight over one range of time; the page and the report use the same.
+// Timeline, panels and map of a flight over one range of time; the page and the report use the same.
 
-import { $, el, fill, option, show } from "./dom.js";
+import { $, el, fill, show } from "./dom.js";
+import { FlightMap, mapCard } from "./map.js";
 import { Panels } from "./panels.js";
 import { Timeline } from "./timeline.js";
-import { Track } from "./track.js";
 
 const AROUND_MS = 30_000; // shown before and after a plume
 const HELP = "Range of time shown in all panels. Arrow keys move it, plus and minus zoom, Home shows the whole flight.";
@@ -18,9 +18,7 @@ function skeleton() {
           button("plume-previous", "◂", "Previous plume"), button("plume-next", "▸", "Next plume"), button("plume-all", "Whole flight")))),
     el("ul", { class: "key", id: "key" }),
     el("div", { class: "flight", id: "grid" },
-      el("aside", { id: "track-side", "aria-label": "Track" }, el("div", { class: "card" },
-        el("div", { class: "row" }, el("h3", {}, "Track"), el("label", { class: "push" }, "coloured by ", el("select", { id: "track-channel" }))),
-        el("div", { id: "track" }), el("p", { class: "note" }, "Dots: the range of time shown; outlined: plume encounters."))),
+      mapCard(),
       el("div", { id: "panels" })),
   ];
 }
@@ -31,14 +29,15 @@ export class Signals {
     this.onChange = onChange;
     $("signals").append(...skeleton());
     this.panels = new Panels({
-      onRange: (range) => this.setRange(range), onHover: (ms) => this.track.point(ms), onMap: (name) => this.choose(name), onSeen: onChange,
+      onRange: (range) => this.setRange(range), onHover: (ms) => this.map.point(ms), onMap: (name) => this.choose(name), onSeen: onChange,
     });
-    this.track = new Track();
+    this.map = new FlightMap({
+      onChannel: (name) => this.choose(name), onHover: (ms) => this.panels.point(ms, null), onPlume: (index) => this.goToPlume(index),
+    });
     this.timeline = new Timeline($("timeline"), $("range-words"), (range) => this.setRange(range));
     $("plume-next").addEventListener("click", () => this.goToPlume(this.step + 1));
     $("plume-previous").addEventListener("click", () => this.goToPlume(this.step < 0 ? -1 : this.step - 1));
     $("plume-all").addEventListener("click", () => this.setRange(null));
-    $("track-channel").addEventListener("change", (event) => this.choose(event.target.value));
     addEventListener("theme", () => { if (this.layers) this.redraw(); });
   }
 
@@ -46,13 +45,13 @@ export class Signals {
   build(view) {
     Object.assign(this, { view, layers: null, channel: null, span: [view.start, view.end], range: [view.start, view.end] });
     this.panels.build(view);
-    fill($("track-channel"), view.channels.map((c) => option(c.name, c.name)));
+    this.map.build(view);
   }
 
   /** The data to draw: `layers` are [series, series compared with or null]; `names` are their labels in the legend. */
   set({ view, layers, track, names = [] }) {
     Object.assign(this, { view, layers });
-    if (track !== undefined) this.track.set(track);
+    this.map.set(track === undefined ? this.map.track : track, view);
     this.channel ??= view.channels.find((c) => c.name === view.first) ?? view.channels[0];
     fill($("key"), this.key(names));
     this.nameStep(-1);
@@ -90,7 +89,6 @@ export class Signals {
 
   choose(name) {
     this.channel = this.view.channels.find((c) => c.name === name) ?? this.channel;
-    $("track-channel").value = this.channel.name;
     this.panels.mark(this.channel.name);
     this.drawRange();
   }
@@ -99,7 +97,12 @@ export class Signals {
     const { layers, channel, span, range, view } = this, mine = layers?.[0].channels[channel.name];
     if (!mine) return;
     this.timeline.set({ span, range, time: layers[0].time, values: mine.estimate ?? mine.raw, plumes: view.intervals });
-    this.track.draw(channel, layers[0], range, view.intervals);
+    this.drawMap();
+  }
+
+  drawMap() {
+    const { channel, layers: [whole], range } = this;
+    this.map.draw({ channel, series: this.panels.finerOf(0, channel.name) ?? whole, whole, range });
   }
 
   /** Show a range of time everywhere; null is the whole flight. */
@@ -110,7 +113,7 @@ export class Signals {
     this.timeline.setRange(this.range);
     this.panels.setRange(this.range);
     clearTimeout(this.waiting);
-    this.waiting = setTimeout(() => this.track.draw(this.channel, this.layers[0], this.range, this.view.intervals), 120);
+    this.waiting = setTimeout(() => this.drawMap(), 120);
     this.onChange();
   }
 

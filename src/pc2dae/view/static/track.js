@@ -1,126 +1,167 @@
-// The track over ground in metres, coloured by a channel; no map tiles, so it works offline.
+// The track over ground in metres, north up, coloured by a channel; no map tiles, so it works offline.
 
-import { cleared, line, roundValues } from "./canvas.js";
-import { $, colour, el } from "./dom.js";
-import { clock, exact, isNumber, number, ticks } from "./format.js";
+import { cleared, line } from "./canvas.js";
+import { $, colour, el, fill } from "./dom.js";
+import { clock, exact, isNumber, number } from "./format.js";
 
 const MOST = 3000; // dots
 const NEAR = 14; // px
-const MARGIN = { left: 8, right: 74, top: 10, bottom: 26 };
-const VIRIDIS = [[68, 1, 84], [72, 40, 120], [62, 74, 137], [49, 104, 142], [38, 130, 142], [31, 158, 137], [53, 183, 121], [109, 205, 89], [180, 222, 44], [253, 231, 37]];
-
-function viridis(share) {
-  const at = Math.min(Math.max(share, 0), 1) * (VIRIDIS.length - 1), i = Math.min(Math.floor(at), VIRIDIS.length - 2);
-  const mix = VIRIDIS[i].map((low, k) => Math.round(low + (at - i) * (VIRIDIS[i + 1][k] - low)));
-  return `rgb(${mix.join()})`;
-}
+const MARGIN = { left: 14, right: 74, top: 14, bottom: 40 };
+const NUMBER = 20; // px, the number of a plume
+const MOST_NUMBERS = 30; // of the plumes with the highest peaks
 
 export class Track {
-  constructor() {
-    this.canvas = el("canvas", { role: "img", "aria-label": "Track over ground" });
+  /** `onHover(ms or null)`, `onPlume(index)` when a plume's number is clicked. */
+  constructor({ onHover, onPlume }) {
+    Object.assign(this, { onHover, onPlume });
+    this.canvas = el("canvas", { role: "img", "aria-label": "Map of the track, coloured by concentration" });
     this.tip = el("div", { class: "tip", hidden: true });
     this.ring = el("div", { class: "here", hidden: true });
-    $("track").replaceChildren(this.canvas, this.ring, this.tip);
+    this.plumes = el("div", { class: "plume-numbers" });
+    $("track").replaceChildren(this.canvas, this.plumes, this.ring, this.tip);
     this.canvas.addEventListener("pointermove", (event) => this.hover(event));
     this.canvas.addEventListener("pointerdown", (event) => this.hover(event));
-    this.canvas.addEventListener("pointerleave", () => { this.tip.hidden = true; });
+    this.canvas.addEventListener("pointerleave", () => { this.tip.hidden = true; onHover(null); });
     new ResizeObserver(() => this.paint()).observe(this.canvas);
   }
 
-  set(track) {
-    this.track = track;
-    $("grid").classList.toggle("no-track", !track);
-    $("track-side").hidden = !track;
-  }
-
-  /** Colour by `channel` with the values of `series` for the range shown, with the plume `intervals` marked. */
-  draw(channel, series, range, intervals) {
-    if (!this.track || !series.channels[channel.name]) return;
-    const mine = series.channels[channel.name], values = mine.estimate ?? mine.raw;
-    Object.assign(this, { channel, range, intervals, values: this.track.time.map((t) => values[nearest(series.time, t)] ?? null) });
+  /** Draw {track, channel, values, scale, range, intervals, wind}. */
+  draw(shown) {
+    this.shown = shown;
     this.paint();
   }
 
   paint() {
-    if (!this.values || !this.canvas.clientWidth) return;
-    const { time, east, north } = this.track, [from, to] = this.range, [g, width, height] = cleared(this.canvas);
+    if (!this.shown || !this.canvas.clientWidth) return;
+    const { track: { time, east, north }, values, scale, range: [from, to], intervals } = this.shown;
+    const [g, width, height] = cleared(this.canvas);
     this.fit(width, height);
-    const sorted = this.values.filter(isNumber).sort((a, b) => a - b), at = (q) => sorted[Math.floor(q * (sorted.length - 1))] ?? 0;
-    const low = at(0.05), high = at(0.99) > low ? at(0.99) : low + 1;
-    const isDark = document.documentElement.dataset.theme === "dark";
-    const shade = (v) => { const share = (v - low) / (high - low); return viridis(isDark ? share : 1 - share); };
     const xs = east.map((e) => e === null ? null : this.x(e)), ys = north.map((n) => n === null ? null : this.y(n));
     line(g, xs, ys, { stroke: colour("path"), width: 1.5 });
     const inside = [...time.keys()].filter((i) => time[i] >= from && time[i] <= to && xs[i] !== null);
     const shown = inside.filter((_, n) => n % Math.ceil(inside.length / MOST) === 0);
-    const isPlume = (ms) => this.intervals.some(([a, b]) => ms >= a && ms <= b), dot = (i, radius) => { g.beginPath(); g.arc(xs[i], ys[i], radius, 0, 7); g.fill(); };
+    const isPlume = (ms) => intervals.some(([a, b]) => ms >= a && ms <= b), dot = (i, radius) => { g.beginPath(); g.arc(xs[i], ys[i], radius, 0, 7); g.fill(); };
     g.fillStyle = colour("ink");
-    for (const i of shown) if (isPlume(time[i])) dot(i, 4.8);
-    for (const i of shown.filter((i) => isNumber(this.values[i])).sort((a, b) => this.values[a] - this.values[b])) { // plumes are drawn last
-      g.fillStyle = shade(this.values[i]);
+    for (const i of shown) if (isPlume(time[i])) dot(i, 4.6);
+    for (const i of shown.filter((i) => isNumber(values[i])).sort((a, b) => values[a] - values[b])) { // plumes are drawn last
+      g.fillStyle = scale.shade(values[i]);
       dot(i, 3.2);
     }
     this.dots = shown.map((i) => [xs[i], ys[i], i]);
-    this.colourBar(g, { width, height, low, high, shade });
-    this.scaleBar(g, height);
+    const start = xs.findIndex(isNumber);
+    const marks = this.numbers(g, xs, ys, { x: xs[start], y: ys[start] });
+    this.start(g, xs[start], ys[start], marks);
+    this.colourBar(g, width, height);
+    this.furniture(g, width, height);
   }
 
   /** Equal scales on both axes. */
   fit(width, height) {
-    const ends = (list) => { const known = list.filter(isNumber); return known.reduce(([a, b], v) => [Math.min(a, v), Math.max(b, v)], [Infinity, -Infinity]); };
-    const [west, eastern] = ends(this.track.east), [south, northern] = ends(this.track.north);
+    const ends = (list) => list.filter(isNumber).reduce(([a, b], v) => [Math.min(a, v), Math.max(b, v)], [Infinity, -Infinity]);
+    const { east, north } = this.shown.track, [west, eastern] = ends(east), [south, northern] = ends(north);
     const wide = width - MARGIN.left - MARGIN.right, tall = height - MARGIN.top - MARGIN.bottom;
     this.scale = Math.min(wide / Math.max(eastern - west, 1), tall / Math.max(northern - south, 1)); // px per metre
     this.x = (e) => MARGIN.left + wide / 2 + (e - (west + eastern) / 2) * this.scale;
     this.y = (n) => MARGIN.top + tall / 2 - (n - (south + northern) / 2) * this.scale;
   }
 
-  colourBar(g, { width, height, low, high, shade }) {
-    const left = width - 60, top = 28, tall = height - top - MARGIN.bottom - 6;
-    for (let y = 0; y < tall; y++) { g.fillStyle = shade(high - (y / tall) * (high - low)); g.fillRect(left, top + y, 10, 1.5); }
+  /** The number of each plume beside its highest value, where it covers least; returns where they are. */
+  numbers(g, xs, ys, start) {
+    const { track: { time }, values, intervals } = this.shown, { clientWidth: width, clientHeight: height } = this.canvas, placed = [start];
+    const every = Math.ceil(xs.length / 600), path = xs.map((x, i) => [x, ys[i]]).filter(([x], i) => x !== null && i % every === 0);
+    g.strokeStyle = colour("soft");
+    g.lineWidth = 1;
+    const value = (i) => values[i] ?? -Infinity, fixed = [...time.keys()].filter((i) => xs[i] !== null);
+    const peaks = intervals.flatMap(([from, to], plume) => {
+      const mine = fixed.filter((i) => time[i] >= from && time[i] <= to);
+      return mine.length ? [[plume, mine.reduce((a, b) => (value(b) > value(a) ? b : a))]] : [];
+    });
+    const highest = peaks.sort((a, b) => value(b[1]) - value(a[1])).slice(0, MOST_NUMBERS);
+    fill(this.plumes, highest.map(([plume, peak]) => {
+      const cost = ({ x, y }) => {
+        if (x < NUMBER / 2 || y < NUMBER / 2 || x > width - MARGIN.right + 6 || y > height - MARGIN.bottom + 4) return Infinity;
+        const near = (list, reach) => list.filter(([a, b]) => Math.hypot(a - x, b - y) < reach).length;
+        return 40 * near(placed.map((p) => [p.x, p.y]), NUMBER + 2) + near(path, NUMBER / 2 + 4) + 0.1 * Math.hypot(x - xs[peak], y - ys[peak]);
+      };
+      const places = [20, 32, 48].flatMap((reach) => [...Array(16).keys()].map((k) => ({ x: xs[peak] + reach * Math.cos((k * Math.PI) / 8), y: ys[peak] + reach * Math.sin((k * Math.PI) / 8) })));
+      const best = places.map((place) => [cost(place), place]).reduce((a, b) => (b[0] < a[0] ? b : a))[1];
+      placed.push(best);
+      g.beginPath(); g.moveTo(xs[peak], ys[peak]); g.lineTo(best.x, best.y); g.stroke();
+      const button = el("button", { type: "button", class: "plume-number", "aria-label": `Show plume ${plume + 1}`, title: `Plume ${plume + 1}, ${clock(intervals[plume][0])} UTC`, onclick: () => this.onPlume(plume) }, el("span", {}, String(plume + 1)));
+      button.style.left = `${best.x}px`;
+      button.style.top = `${best.y}px`;
+      return button;
+    }));
+    return placed.slice(1);
+  }
+
+  /** Where the record starts; the word stands on the side with more room. */
+  start(g, x, y, marks) {
+    g.beginPath(); g.moveTo(x, y - 7); g.lineTo(x + 7, y + 5); g.lineTo(x - 7, y + 5); g.closePath();
+    g.fillStyle = colour("card"); g.strokeStyle = colour("ink"); g.lineWidth = 2;
+    g.fill(); g.stroke();
+    const wide = g.measureText("start").width, isFree = (left) => left > 0 && left + wide < this.canvas.clientWidth - MARGIN.right + 20 && !marks.some((m) => m.x > left - 12 && m.x < left + wide + 12 && Math.abs(m.y - y) < 18);
+    const left = [x + 11, x - 11 - wide].find(isFree);
+    if (left === undefined) return;
+    g.strokeStyle = colour("card"); g.lineWidth = 4; g.strokeText("start", left, y + 4);
+    g.fillStyle = colour("ink"); g.fillText("start", left, y + 4);
+  }
+
+  colourBar(g, width, height) {
+    const { scale, channel } = this.shown, left = width - 58, top = 30, tall = height - top - MARGIN.bottom - 6;
+    for (let y = 0; y < tall; y++) { g.fillStyle = scale.colourAt(1 - y / tall); g.fillRect(left, top + y, 10, 1.5); }
     g.fillStyle = colour("soft");
-    const values = roundValues(low, high, 4), words = ticks(values);
-    values.forEach((v, i) => g.fillText(words[i], left + 15, top + ((high - v) / (high - low)) * tall + 4));
+    for (const [v, words] of scale.marks(4)) g.fillText(words, left + 15, top + (1 - scale.place(v)) * tall + 4);
     g.textAlign = "right";
-    g.fillText(this.channel.units, width - 2, 14);
+    g.fillText(channel.units, width - 2, 14);
     g.textAlign = "left";
   }
 
-  scaleBar(g, height) {
-    const most = 110 / this.scale, power = 10 ** Math.floor(Math.log10(most)), y = height - 10; // px
-    const metres = [5, 2, 1].map((m) => m * power).find((m) => m <= most);
-    g.strokeStyle = g.fillStyle = colour("soft");
+  /** Scale bar, wind and north arrow, below the track. */
+  furniture(g, width, height) {
+    const most = Math.min(100, 0.2 * width) / this.scale, power = 10 ** Math.floor(Math.log10(most)), y = height - 12, left = MARGIN.left; // px
+    const metres = [5, 2, 1].map((m) => m * power).find((m) => m <= most), right = left + metres * this.scale;
+    g.strokeStyle = g.fillStyle = colour("ink");
     g.lineWidth = 2;
-    g.beginPath();
-    g.moveTo(MARGIN.left, y - 4); g.lineTo(MARGIN.left, y); g.lineTo(MARGIN.left + metres * this.scale, y); g.lineTo(MARGIN.left + metres * this.scale, y - 4);
-    g.stroke();
-    g.fillText(`${exact(metres)} m`, MARGIN.left + metres * this.scale + 8, y + 1);
-    g.fillText("N ↑", this.canvas.clientWidth - 22, y + 1);
+    g.beginPath(); g.moveTo(left, y - 5); g.lineTo(left, y); g.lineTo(right, y); g.lineTo(right, y - 5); g.stroke();
+    g.fillText(metres >= 1000 ? `${exact(metres / 1000)} km` : `${exact(Number(metres.toPrecision(1)))} m`, right + 7, y + 2);
+    arrow(g, width - 12, height - 18, 0, -1, 26);
+    g.fillText("N", width - 32, y);
+    const { wind } = this.shown;
+    if (!wind) return;
+    const speed = Math.hypot(...wind), words = `wind ${speed.toFixed(1)} m/s`, at = width - 50 - g.measureText(words).width;
+    g.fillText(words, at, y);
+    if (speed > 0) arrow(g, at - 19, height - 18, wind[0] / speed, -wind[1] / speed, 26);
   }
 
   hover(event) {
-    const { altitude, time } = this.track, distance = ([x, y]) => Math.hypot(x - event.offsetX, y - event.offsetY);
+    const distance = ([x, y]) => Math.hypot(x - event.offsetX, y - event.offsetY);
     const best = (this.dots ?? []).reduce((a, b) => (a && distance(a) <= distance(b) ? a : b), null);
     this.tip.hidden = !best || distance(best) > NEAR;
+    this.onHover(this.tip.hidden ? null : this.shown.track.time[best[2]]);
     if (this.tip.hidden) return;
-    const [x, y, i] = best, height = isNumber(altitude?.[i]) ? `, ${number(altitude[i])} m` : "";
-    this.tip.textContent = `${clock(time[i])}${height}\n${number(this.values[i])} ${this.channel.units}`;
+    const { track: { altitude, time }, values, channel } = this.shown, [x, y, i] = best;
+    const height = isNumber(altitude?.[i]) ? `, ${number(altitude[i])} m` : "";
+    this.tip.textContent = `${clock(time[i])}${height}\n${number(values[i])} ${channel.units}`;
     this.tip.style.left = `${Math.min(x + 12, this.canvas.clientWidth - this.tip.offsetWidth)}px`;
     this.tip.style.top = `${Math.max(y - 46, 0)}px`;
   }
 
-  /** Draw a ring at the position at a time. */
-  point(ms) {
-    if (!this.track || !this.x) return;
-    const i = ms === null ? 0 : nearest(this.track.time, ms), { east, north } = this.track;
-    this.ring.hidden = ms === null || east[i] === null;
+  /** Draw a ring at sample `i` of the track; -1 for none. */
+  point(i) {
+    if (!this.shown || !this.x) return;
+    const { east, north } = this.shown.track;
+    this.ring.hidden = i < 0 || east[i] === null;
+    if (this.ring.hidden) return;
     this.ring.style.left = `${this.x(east[i])}px`;
     this.ring.style.top = `${this.y(north[i])}px`;
   }
 }
 
-function nearest(times, ms) {
-  let low = 0, high = times.length - 1;
-  while (high - low > 1) { const middle = (low + high) >> 1; if (times[middle] <= ms) low = middle; else high = middle; }
-  return ms - times[low] <= times[high] - ms ? low : high;
+/** An arrow of some length [px] centred at (x, y) that points to (dx, dy). */
+function arrow(g, x, y, dx, dy, length) {
+  const at = (along, across) => [x + along * length * dx - across * length * dy, y + along * length * dy + across * length * dx];
+  g.lineWidth = 2;
+  g.beginPath(); g.moveTo(...at(-0.5, 0)); g.lineTo(...at(0.3, 0)); g.stroke();
+  g.beginPath(); g.moveTo(...at(0.5, 0)); g.lineTo(...at(0.05, 0.2)); g.lineTo(...at(0.05, -0.2)); g.closePath(); g.fill();
 }

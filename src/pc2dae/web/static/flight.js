@@ -166,11 +166,11 @@ async function refine() {
   asked?.abort();
   asked = new AbortController();
   const margin = (range[1] - range[0]) / 4; // for panning
-  const wanted = { channels: panels.visible.join(","), from: Math.floor(range[0] - margin), to: Math.ceil(range[1] + margin), points: POINTS };
+  const wanted = { channels: [...new Set([...panels.visible, signals.channel.name])].join(","), from: Math.floor(range[0] - margin), to: Math.ceil(range[1] + margin), points: POINTS };
   const finer = (r) => get(query(`/api/flights/${detail.id}/series`, { ...wanted, run: r?.id }), asked.signal);
   try {
     const fine = await Promise.all([finer(run), other && finer(other)]);
-    if (signals.range === range && state.run === run) panels.refine(fine);
+    if (signals.range === range && state.run === run) { panels.refine(fine); signals.drawMap(); }
   } catch (problem) {
     if (problem.name !== "AbortError") $("range-words").textContent = problem.line ?? String(problem);
   }
