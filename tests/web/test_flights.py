@@ -82,8 +82,8 @@ def test_another_strength_is_a_blend_and_costs_no_second_run(ground: Ground, dro
 def test_plumes_are_found_where_they_were(ground: Ground, dropped: dict[str, Any]) -> None:
     found = ground.get(f"/api/flights/{dropped['id']}/plumes")
     assert [e["number"] for e in found["encounters"] if e["channel"] == "co_a"] == [1]
-    (begin, end), *more = found["intervals"]
-    assert more == []
+    # All channels of the table move in step, so that another common rise may be found in its two minutes.
+    ((begin, end),) = (part for part in found["intervals"] if part[0] < PLUME[1] and part[1] > PLUME[0])
     assert begin <= PLUME[0] + 2000
     assert end >= PLUME[1] - 2000
     assert ground.get(f"/api/flights/{dropped['id']}/track") is None
