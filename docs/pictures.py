@@ -75,7 +75,7 @@ def draw_flight_map(clean: xr.Dataset, path: Path) -> None:
     suite = suite_of(clean)
     figure = Figure(figsize=(10, 4.2))
     FigureCanvasAgg(figure)
-    draw_map(figure, clean, suite, CHANNELS[0], plumes_of(clean, suite))
+    draw_map(figure, clean, suite, CHANNELS[0], plumes_of(clean))
     with replacing(path) as temporary:
         figure.savefig(temporary, dpi=120, metadata={"Software": None})
 

@@ -59,7 +59,7 @@ def _map(axis: Axes, position: tuple[Array, Array], values: Array) -> ScalarMapp
     dots = axis.scatter(east[order], north[order], c=values[order], s=5, cmap=smoke, vmin=low, vmax=high)
     start = int(np.argmax(np.isfinite(east)))
     axis.plot(east[start], north[start], "^", mfc="white", mec=_INK, ms=6, zorder=3)
-    axis.annotate("start", (east[start], north[start]), (6, -2), textcoords="offset points", fontsize=7)
+    axis.annotate("start", (east[start], north[start]), (0, -12), textcoords="offset points", ha="center", fontsize=7)
     axis.set_aspect("equal", adjustable="datalim")
     axis.margins(0.08)
     axis.set_axis_off()
