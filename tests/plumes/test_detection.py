@@ -1,6 +1,6 @@
 import numpy as np
 
-from pc2dae.plumes.detection import THRESHOLD, Air, find_air
+from pc2dae.plumes.detection import THRESHOLD, SurroundingAir, find_air
 from pc2dae.plumes.encounters import runs
 
 T = np.arange(2400.0)
@@ -12,12 +12,12 @@ def plume(height: float, centre: float, width: float = 10.0) -> np.ndarray:
     return height * np.exp(-0.5 * ((T - centre) / width) ** 2)
 
 
-def air(*rise: np.ndarray, threshold: float = THRESHOLD, seed: int = 0, species=SPECIES) -> Air:
+def air(*rise: np.ndarray, threshold: float = THRESHOLD, seed: int = 0, species=SPECIES) -> SurroundingAir:
     x = np.stack(rise) + np.random.default_rng(seed).normal(0, 1, (len(rise), len(T)))
     return find_air(x, NOISE[: len(x)], species, rate_hz=1.0, margins=[3] * len(x), threshold=threshold)
 
 
-def centres(found: Air) -> list[int]:
+def centres(found: SurroundingAir) -> list[int]:
     return [int((a + b) / 2) for a, b in runs(found.smoke)]
 
 

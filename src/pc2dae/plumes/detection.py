@@ -33,7 +33,7 @@ Rows = Mapping[str, Sequence[int]]  # rows of the channels of each species of sm
 
 
 @dataclass(frozen=True)
-class Air:
+class SurroundingAir:
     """What is known of the air of a record; (channel, time) unless stated otherwise."""
 
     level: Array  # of clean air, beneath plumes interpolated
@@ -44,7 +44,7 @@ class Air:
 
 def find_air(
     values: Floats, noise: Floats, species: Rows, *, rate_hz: float, margins: Sequence[int], threshold: float
-) -> Air:
+) -> SurroundingAir:
     """Level and scatter of the clean air of each channel, and where there is smoke.
 
     `values` are NaN where nothing was observed, `noise` is that of the series [channel's units], `margins` the samples
@@ -61,15 +61,22 @@ def find_air(
             level[row] = running_level(x[row], clean[row], window=window)
             scatter[row] = running_scatter(x[row] - level[row], clean[row], window=window)
         scale = _bounded(scatter, floor)
-    return Air(level, scale, clean, _masks(x - level, scale, species, smoke, rate_hz, margins, threshold)[0])
+    return SurroundingAir(level, scale, clean, _masks(x - level, scale, species, smoke, rate_hz, margins, threshold)[0])
 
 
 def above(
-    air: Air, values: Floats, level: Array, species: Rows, *, rate_hz: float, margins: Sequence[int], threshold: float
-) -> Air:
+    air: SurroundingAir,
+    values: Floats,
+    level: Array,
+    species: Rows,
+    *,
+    rate_hz: float,
+    margins: Sequence[int],
+    threshold: float,
+) -> SurroundingAir:
     """The same air above another level (channel, time): its smoke, and what is clean."""
     smoke, clean = _masks(values - level, air.scale, species, air.smoke, rate_hz, margins, threshold)
-    return Air(level, air.scale, clean, smoke)
+    return SurroundingAir(level, air.scale, clean, smoke)
 
 
 def _masks(

@@ -17,6 +17,7 @@ from pc2dae.errors import FlightError
 from pc2dae.flight.air import CARBON_G, MOLAR_MASS_G, moles_per_m3
 from pc2dae.flight.conditions import air_of
 from pc2dae.plumes.excess import Excess, add_up
+from pc2dae.plumes.gas_units import without_gaps
 from pc2dae.plumes.ratios import Ratio, propagated
 from pc2dae.plumes.signals import Signal, scaled
 from pc2dae.plumes.species import PARTICLES
@@ -125,9 +126,8 @@ def particles_per_mole(
     found: dict[str, Signal] = {}
     for name in (name for name in PARTICLES if name in species and species[name].units in NG_M3):
         air, units = moles_per_m3(*air_of(flight, channels[name])), species[name].units
-        some, steps = np.isfinite(air), np.arange(len(air))
-        if some.any():
-            found[name] = scaled(species[name], NG_M3[units] / np.interp(steps, steps[some], air[some]), PER_MOLE)
+        if np.isfinite(air).any():
+            found[name] = scaled(species[name], NG_M3[units] / without_gaps(air), PER_MOLE)
     return found
 
 
