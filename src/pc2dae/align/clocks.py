@@ -13,8 +13,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.ndimage import gaussian_filter1d
-from scipy.optimize import minimize_scalar
 
 from pc2dae.align.clock_faults import LOGGED_TIME
 from pc2dae.align.distant_shift import distant_shift
@@ -22,6 +20,8 @@ from pc2dae.align.pressure_lag import FINE_S, INSIDE, clock_part, lagged, slow_b
 from pc2dae.arrays import Array
 from pc2dae.errors import LogError, nearest_first
 from pc2dae.flight.stream import Stream
+from pc2dae.golden_section import least
+from pc2dae.response.kernels import smoothed
 
 STEP_S = 0.25  # grid on which the two records are compared
 SMOOTH_S = 1.5  # both are smoothed equally, so that the noise of neither biases the shift
@@ -268,9 +268,7 @@ def _pair(tx: Array, x: Array, ty: Array, y: Array) -> _ClockPair | None:
     if end - begin < max(MIN_S, 40 * step) or (end - begin) / STEP_S > 20_000_000:
         return None
     grid = np.arange(begin - REACH_S - 10, end + REACH_S + 10, STEP_S)
-    smooth = [
-        gaussian_filter1d(np.interp(grid, t, v), SMOOTH_S / STEP_S, mode="nearest") for t, v in ((tx, x), (ty, y))
-    ]
+    smooth = [smoothed(np.interp(grid, t, v), SMOOTH_S / STEP_S) for t, v in ((tx, x), (ty, y))]
     at = np.arange(begin, end, step)
     trend = slow_basis(at)
     seen = np.interp(at, grid, smooth[1])
@@ -279,8 +277,7 @@ def _pair(tx: Array, x: Array, ty: Array, y: Array) -> _ClockPair | None:
 
 
 def _peak(score: Callable[[float], float], near: float, reach: float = 1.5) -> float:
-    result = minimize_scalar(lambda s: -score(float(s)), bounds=(near - reach, near + reach), method="bounded")
-    return float(result.x)
+    return least(lambda s: -score(s), near - reach, near + reach, tolerance=1e-4)
 
 
 def _drifting(pair: _ClockPair, begin_s: float, *, is_far: bool) -> tuple[float, float, float] | None:

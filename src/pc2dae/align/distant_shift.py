@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.fft import irfft, next_fast_len, rfft
-from scipy.ndimage import gaussian_filter1d
 
 from pc2dae.arrays import Array
+from pc2dae.response.kernels import smoothed
 
 FARTHEST_S = 600.0  # largest offset searched; a larger one is a time zone or another day
 STEP_S = 3.0  # of the comparison; the guess is refined afterwards
@@ -33,10 +32,10 @@ def distant_shift(tx: Array, x: Array, ty: Array, y: Array) -> float:
     if min(has_x.sum(), has_y.sum()) * STEP_S < LEAST_S:
         return 0.0
     reach = round(FARTHEST_S / STEP_S)
-    size = next_fast_len(len(x) + len(y) + reach)
+    size = 1 << (len(x) + len(y) + reach).bit_length()  # a power of two is fast
 
     def correlation(a: Array, b: Array) -> Array:
-        products = irfft(rfft(b, size) * np.conj(rfft(a, size)), size)
+        products = np.fft.irfft(np.fft.rfft(b, size) * np.conj(np.fft.rfft(a, size)), size)
         return np.concatenate([products[-reach:], products[: reach + 1]])
 
     count = correlation(has_x, has_y)
@@ -52,4 +51,4 @@ def _quick(t: Array, v: Array, origin: float, start: float, end: float) -> tuple
     grid = np.arange(origin, max(end, origin) + STEP_S, STEP_S)
     known = ((grid >= start) & (grid <= end)).astype(np.float64)
     values = np.interp(grid, t, v)
-    return (values - gaussian_filter1d(values, SLOW_S / STEP_S, mode="nearest")) * known, known
+    return (values - smoothed(values, SLOW_S / STEP_S)) * known, known

@@ -7,11 +7,10 @@ Both delay the record; only a lag also smooths its corners, and one flight separ
 from __future__ import annotations
 
 import numpy as np
-from scipy.fft import dct, idct
-from scipy.optimize import minimize_scalar
-from scipy.signal import lfilter
 
 from pc2dae.arrays import Array
+from pc2dae.golden_section import least
+from pc2dae.response.kernels import LN10, Kernel, respond
 
 INSIDE = ("internal_pressure", "cell_pressure")  # other sensors are open to the air and follow it without lag
 LAGS_S = np.linspace(0.0, 1.0, 11)  # not on data sheets; more than a second would be noticeable. Uniform prior
@@ -47,8 +46,8 @@ def clock_part(tx: Array, x: Array, ty: Array, y: Array, delay_s: float) -> tupl
             return float(rest @ rest)
 
         middle = delay_s - float(tau)
-        best = minimize_scalar(misfit, bounds=(middle - 0.5, middle + 0.5), method="bounded", options={"xatol": 0.01})
-        shifts[number], squares[number] = float(best.x), float(best.fun)
+        shifts[number] = least(misfit, middle - 0.5, middle + 0.5, tolerance=0.01)
+        squares[number] = misfit(float(shifts[number]))
         if squares[number] == squares[: number + 1].min():
             rest = residual(shifts[number], felt)
             rho = float(np.clip(rest[1:] @ rest[:-1] / max(float(rest @ rest), 1e-300), 0.0, 0.95))
@@ -67,16 +66,16 @@ def smoothed(t: Array, x: Array) -> tuple[float, Array]:
     """
     step = float(np.median(np.diff(t)))
     even = np.interp(np.arange(t[0], t[-1], step), t, x)
-    waves = dct(even - even.mean(), norm="ortho")
-    frequency = np.arange(len(waves)) / (2 * len(waves) * step)
-    power = waves**2
+    mirrored = np.concatenate([even, even[::-1]]) - even.mean()  # periodic without a jump
+    waves, frequency = np.fft.rfft(mirrored), np.fft.rfftfreq(len(mirrored), step)
+    power = np.abs(waves) ** 2
 
     def score(f0: float) -> float:
         left = 1 - 1 / (1 + (frequency / f0) ** 4)
         return float((left**2 @ power) / left.sum() ** 2)
 
     f0 = min((float(f) for f in np.geomspace(0.01, 0.5 / step, 60)), key=score)
-    return step, np.asarray(idct(waves / (1 + (frequency / f0) ** 4), norm="ortho") + even.mean())
+    return step, np.fft.irfft(waves / (1 + (frequency / f0) ** 4))[: len(even)] + even.mean()
 
 
 def lagged(x: Array, tau_s: float, step_s: float) -> Array:
@@ -85,7 +84,8 @@ def lagged(x: Array, tau_s: float, step_s: float) -> Array:
         return x
     a = float(np.exp(-step_s / tau_s))
     c = tau_s / step_s * (1 - a)
-    return np.asarray(lfilter([1 - c, c - a], [1, -a], x, zi=[c * x[0]])[0])
+    held = ((1 - c) * x[1:] + (c - a) * x[:-1]) / (1 - a)  # the constant input with the same effect
+    return respond(np.append(x[0], held), Kernel(tau_s * LN10), 1 / step_s)
 
 
 def slow_basis(t: Array) -> Array:

@@ -10,11 +10,11 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
-from scipy.optimize import minimize_scalar
 
 from pc2dae.arrays import Array
 from pc2dae.errors import FlightError
 from pc2dae.flight.schema import add_history, check_flight
+from pc2dae.golden_section import least
 
 # AethLabs MA series: mass attenuation cross-section [m2 g-1] by wavelength [nm]; 3-mm spots, scattering factor 1.3.
 MASS_ATTENUATION = {375.0: 24.069, 470.0: 19.070, 528.0: 17.028, 625.0: 14.091, 880.0: 10.120}
@@ -60,7 +60,7 @@ def loading_factor(attenuation_1: ArrayLike, attenuation_2: ArrayLike, flow_1: A
             return float(np.sum((a1 - ratio * a2) ** 2))
         return float(np.sum(((np.log1p(-k * a1) - ratio * np.log1p(-k * a2)) / k) ** 2))
 
-    return float(minimize_scalar(misfit, bounds=(-0.01, min(0.05, limit)), method="bounded").x)
+    return least(misfit, -0.01, min(0.05, limit), tolerance=1e-7)
 
 
 def unloaded(carbon: ArrayLike, attenuation: ArrayLike, k: float) -> Array:

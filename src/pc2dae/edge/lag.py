@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from pc2dae.arrays import Floats, Mask
 from pc2dae.denoiser import WIDENED
 from pc2dae.edge.levels import Levels
+from pc2dae.response.delays import TAPS, interpolation
 from pc2dae.response.inverse import FORGOTTEN, LONGEST, invert
 from pc2dae.response.kernels import LN10, Kernel, Response, memory, respond
 from pc2dae.suite import Suite
 
-_TAPS = (-2, -1, 0, 1, 2, 3)  # samples between which a reading is interpolated
 _WITHIN = 12**-0.5  # samples: where within a sample an edge of a plume lies is not known
 
 
@@ -82,13 +82,13 @@ class Lags:
         """Samples after which a first-order sensor has forgotten the air."""
         tau = max((k.t90_s * self.rate_hz / LN10 for k in self.kernels if k is not None), default=0.0)
         memory = min(int(np.ceil(-np.log(FORGOTTEN) * tau)), LONGEST)
-        return memory + int(np.ceil(max(-self.delay.min(initial=0), 0))) - _TAPS[0] * bool(self.delay.any())
+        return memory + int(np.ceil(max(-self.delay.min(initial=0), 0))) - TAPS[0] * bool(self.delay.any())
 
     @property
     def look_ahead(self) -> int:
         """Samples by which the latest channel lags behind the air, with those that a value between samples needs."""
         whole, part, _ = self._taps()
-        return int((whole + _TAPS[-1] * (part[:, 0] > 0)).max(initial=0))
+        return int((whole + TAPS[-1] * (part[:, 0] > 0)).max(initial=0))
 
     @property
     def whole(self) -> NDArray[np.intp]:
@@ -98,13 +98,12 @@ class Lags:
     def in_step(self, values: Floats, new: Mask) -> tuple[Floats, Mask, Mask]:
         """Readings at the time of the air, x(t + d): which are new, and which lie between samples.
 
-        Between samples the polynomial through six of them is taken, next to a gap the nearest sample. A straight line
-        would lower the peaks of narrow plumes by a tenth, a cubic by several per cent.
+        Between samples the polynomial through six of them is taken, next to a gap the nearest sample.
         """
         whole, part, weights = self._taps()
-        taps = [(shifted(values, whole + k, 0.0), shifted(new, whole + k, False)) for k in _TAPS]
+        taps = [(shifted(values, whole + k, 0.0), shifted(new, whole + k, False)) for k in TAPS]
         between = np.logical_and.reduce([ok for _, ok in taps]) & (part > 0)
-        (first, has_first), (second, has_second) = taps[_TAPS.index(0)], taps[_TAPS.index(1)]
+        (first, has_first), (second, has_second) = taps[TAPS.index(0)], taps[TAPS.index(1)]
         later = (part >= 0.5) & has_second
         nearest = np.where(later, second, first)
         smooth = sum(np.where(ok, x, 0.0) * weights[:, k, None] for k, (x, ok) in enumerate(taps))
@@ -124,11 +123,10 @@ class Lags:
         return values, new, replace(moved, sigma=sigma, lag1=lag1, group=levels.group)
 
     def _taps(self) -> tuple[NDArray[np.intp], Floats, Floats]:
-        """Whole and fractional part of the delays, and Lagrange's weights of the samples `_TAPS` in between."""
+        """Whole and fractional part of the delays, and Lagrange's weights of the samples `TAPS` in between."""
         whole = self.whole
         part: Floats = self.delay - whole
-        weights = [np.prod([(part - j) / (k - j) for j in _TAPS if j != k], axis=0) for k in _TAPS]
-        return whole, part[:, None], np.stack(weights, axis=1)
+        return whole, part[:, None], interpolation(part)
 
     def as_logged(self, air: Floats) -> Floats:
         """The reverse of `in_step`, for values without gaps."""

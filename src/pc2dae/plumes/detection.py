@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.ndimage import binary_dilation
 
 from pc2dae.arrays import Array, Floats, Mask
 from pc2dae.plumes.background import first_estimate, running_level, running_scatter, window_of
@@ -195,4 +194,4 @@ def _held(series: Array, limit: float, *, shortest: int = SHORTEST) -> Mask:
 
 def near(mask: Mask, margin: int) -> Mask:
     """The mask widened by `margin` samples on both sides."""
-    return np.asarray(binary_dilation(mask, np.ones(2 * margin + 1, bool)))
+    return np.convolve(mask, np.ones(2 * margin + 1), "full")[margin : margin + len(mask)] > 0.5

@@ -10,13 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.ndimage import gaussian_filter1d
 
 from pc2dae.arrays import Array
 from pc2dae.plumes.excess import Excess
 from pc2dae.plumes.ratios import Ratio, Samples, combustion_efficiency, correlation, integral_ratio, slope_ratio
 from pc2dae.plumes.signals import Signal, at_resolution, slowed
 from pc2dae.plumes.species import have_ratio
+from pc2dae.response.kernels import smoothed
 
 # name: (numerator, denominator)
 RATIOS = {
@@ -77,7 +77,7 @@ class Pair:
         width = self.width_s * signal.rate_hz / np.sqrt(8 * np.log(2))
         removed = None if signal.removed is None else signal.removed[index]
         return Samples(signal.excess[index], signal.error[index], signal.sum_variance, _effects(signal, parts),
-                       np.asarray(gaussian_filter1d(signal.excess, width))[index], removed)  # fmt: skip
+                       smoothed(signal.excess, width)[index], removed)  # fmt: skip
 
 
 def pairs_of(species: Mapping[str, Signal]) -> list[Pair]:

@@ -11,7 +11,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.ndimage import gaussian_filter1d
 
 from pc2dae.arrays import Array, Mask
 from pc2dae.plumes.choices import other_backgrounds
@@ -19,6 +18,7 @@ from pc2dae.plumes.drift import DRIFT_S, bridged_drift
 from pc2dae.plumes.encounters import SHORTEST, in_plume
 from pc2dae.plumes.excess import FLANK, Excess, add_up, integrate
 from pc2dae.plumes.systematic import Sources
+from pc2dae.response.kernels import smoothed
 from pc2dae.response.matched import match_response
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def at_resolution(signal: Signal, width_s: float) -> Signal:
     extra = np.sqrt(max(width_s**2 - signal.width_s**2, 0.0)) * signal.rate_hz / np.sqrt(8 * np.log(2))
     if extra == 0.0:
         return signal
-    return _smoothed(signal, width_s, lambda series: np.asarray(gaussian_filter1d(series, extra)))
+    return _smoothed(signal, width_s, lambda series: smoothed(series, extra))
 
 
 def _smoothed(signal: Signal, width_s: float, smooth: Callable[[Array], Array]) -> Signal:

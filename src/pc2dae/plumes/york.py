@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq
 
 from pc2dae.arrays import Array, Floats
 
@@ -52,6 +51,8 @@ def york_line(x: Floats, y: Floats, sigma_x: Floats, sigma_y: Floats, *, scatter
     if scatter is not None:
         variance = scatter**2
     else:
+        from scipy.optimize import brentq  # half a second, and not needed by every command
+
         largest = float(np.var(ys)) * len(ys)  # of no line at all
         tiny = 1e-12 * largest  # keeps weights finite where no error is stated
         variance = tiny if largest == 0 or excess(tiny) <= 0 else float(brentq(excess, tiny, largest, rtol=1e-3))

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.signal import lfilter
 
 from pc2dae.arrays import Array
-from pc2dae.response.kernels import memory
+from pc2dae.response.kernels import Kernel, memory, respond
 
 Values = NDArray[np.floating[Any]]
 
@@ -33,7 +32,5 @@ def match_response(values: Values, t90_s: float, target_t90_s: float, *, rate_hz
     fast, slow = (memory(t90, rate_hz) for t90 in (t90_s, target_t90_s))
     if slow <= fast or len(x) == 0:
         return x
-    gain = (1 - slow) / (1 - fast)
-    state = np.array([x[0] * (1 - gain)])  # steady state at the first value
-    matched: Array = lfilter([gain, -gain * fast], [1.0, -slow], x, zi=state)[0]
-    return matched
+    air = np.append(x[0], (x[1:] - fast * x[:-1]) / (1 - fast))
+    return respond(air, Kernel(target_t90_s), rate_hz)

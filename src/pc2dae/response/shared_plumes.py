@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import shift
 
 from pc2dae.arrays import Array, Mask
-from pc2dae.response.kernels import Kernel, respond
+from pc2dae.response.delays import delayed
+from pc2dae.response.kernels import Kernel, respond, respond_each
 
 _COARSE_S = np.geomspace(1.0, 64.0, 7)
 _REACH_S = 8.0  # clocks that could not be aligned are off by a few seconds
@@ -124,9 +124,8 @@ class _Pair:
         spread = np.maximum((self.weight * at**2).sum(axis=1), 1e-9)
         out = np.empty((len(t90s_s), len(delays_s), len(count)))
         for j, delay in enumerate(delays_s):
-            late = shift(self.fast - self.fast.mean(), delay * self.rate_hz, order=3, mode="nearest")
-            readings = (respond(late, replace(kernel, t90_s=float(t90)), self.rate_hz) for t90 in t90s_s)
-            models = np.stack([_blocks(reading, self.weight.shape[1]) for reading in readings])
+            late = delayed(self.fast - self.fast.mean(), delay * self.rate_hz)
+            models = _blocks(respond_each(late, kernel, t90s_s, self.rate_hz), self.weight.shape[1])
             level, slope, product = np.einsum("kbs,tbs->ktb", weights, models)
             square = np.einsum("bs,tbs,tbs->tb", self.weight, models, models)
             power = square - level**2 / np.maximum(count, 1e-9) - slope**2 / spread
@@ -162,7 +161,9 @@ def _at_minimum(misfit: Array) -> Array:
 
 
 def _blocks(series: Array, length: int) -> Array:
-    return series[: len(series) // length * length].reshape(-1, length)
+    """The series (…, time) as (…, block, sample), without an incomplete last block."""
+    whole = series.shape[-1] // length
+    return series[..., : whole * length].reshape(*series.shape[:-1], whole, length)
 
 
 def _centred(weight: Array) -> Array:
