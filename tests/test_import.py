@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -47,19 +49,59 @@ def test_suites_can_be_read_where_only_pydantic_is() -> None:
     assert loaded_by("import pc2dae; pc2dae.load_suite('black-kite')") & (HEAVY - {"pydantic"}) == set()
 
 
-@pytest.mark.parametrize("command", [["--help"], ["denoise", "in.csv", "--suite", "x.toml", "-o", "out.csv"]])
-def test_using_the_product_loads_no_research_code(command: list[str], tmp_path: Path) -> None:
-    """Benchmark, baselines and ablations are loaded by `pc2dae benchmark` and by training them alone."""
+RESEARCH = {"pc2dae.benchmark", "pc2dae.baselines", "pc2dae.model", "pc2dae.training", "torch"}
+DRAWING = {"matplotlib", "uplot", "jinja2", "pc2dae.report"}
+NOT_LOADED = {  # by command: what it does not need
+    "--help": HEAVY | RESEARCH | DRAWING | {"rich.markdown", "importlib.metadata"},
+    "denoise in.csv --suite x.toml -o clean.nc": RESEARCH
+    | DRAWING
+    | {"scipy.signal", "scipy.ndimage", "scipy.stats", "dask", "pywt"},
+    "denoise flight.nc -o clean.nc": RESEARCH | DRAWING | {"scipy.signal", "dask", "pc2dae.logs", "pc2dae.filters"},
+    "inspect flight.nc": RESEARCH | DRAWING | {"scipy.signal", "dask", "onnxruntime"},
+    "plumes clean.nc": RESEARCH | DRAWING | {"scipy.signal", "dask", "onnxruntime"},
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A plain table, its suite, and the flight denoised from it."""
+    place = tmp_path_factory.mktemp("imports")
     seconds = "\n".join(f"2026-08-01T00:{t // 60:02d}:{t % 60:02d}Z,{t % 7}" for t in range(300))
-    (tmp_path / "in.csv").write_text(f"time,co\n{seconds}\n")
-    (tmp_path / "x.toml").write_text('name = "x"\n[[family]]\nname = "gas"\nchannel = [{name = "co", units = "ppb"}]\n')
-    code = f"import os, sys; os.chdir({str(tmp_path)!r}); sys.argv[1:] = {command!r}\nimport pc2dae.cli\n"
+    (place / "in.csv").write_text(f"time,co\n{seconds}\n")
+    (place / "x.toml").write_text('name = "x"\n[[family]]\nname = "gas"\nchannel = [{name = "co", units = "ppb"}]\n')
+    run_command("ingest in.csv --suite x.toml -o flight.nc", place)
+    run_command("denoise flight.nc -o clean.nc", place)
+    return place
+
+
+@pytest.mark.parametrize("command", NOT_LOADED)
+def test_a_command_loads_only_what_it_uses(command: str, folder: Path) -> None:
+    loaded = run_command(command, folder)
+    packages = {name.rsplit(".", depth)[0] for name in loaded for depth in range(3)}
+    assert packages & NOT_LOADED[command] == set()
+
+
+def run_command(command: str, folder: Path) -> list[str]:
+    """The modules that a command has loaded at its end."""
+    code = f"import os, sys; os.chdir({str(folder)!r}); sys.argv[1:] = {command.split()!r}\nimport pc2dae.cli\n"
     code += "try: pc2dae.cli.main()\nexcept SystemExit as end: assert not end.code, end.code"
-    result = subprocess.run(
-        [sys.executable, "-c", f"{code}\nprint('\\n'.join(sys.modules))"], capture_output=True, text=True, check=True
-    )
-    research = ("pc2dae.benchmark", "pc2dae.baselines", "pc2dae.model", "pc2dae.training", "torch")
-    assert [name for name in result.stdout.splitlines() if name.startswith(research)] == []
+    show = "print('\\n'.join(name for name, module in sys.modules.items() if module is not None))"
+    result = subprocess.run([sys.executable, "-c", f"{code}\n{show}"], capture_output=True, text=True, check=True)
+    return result.stdout.splitlines()
+
+
+def test_the_drone_needs_only_the_edge_requirements() -> None:
+    """`stream` with every other dependency of the base install absent."""
+    root = Path(__file__).parents[1]
+    edge = set(re.findall(r"^([\w-]+)", (root / "deploy/edge-requirements.txt").read_text(), re.MULTILINE))
+    base = tomllib.loads((root / "pyproject.toml").read_text())["project"]["dependencies"]
+    absent = {re.split("[>=<]", line)[0] for line in base} - edge
+    modules = {name.replace("PyWavelets", "pywt").replace("uplot-python", "uplot") for name in absent}
+    sample = '{"flight":"f","seq":0,"time":"2026-08-01T00:00:00Z","values":{"co_a":100.0},"end":true}'
+    code = f"import sys; sys.modules.update(dict.fromkeys({sorted(modules)!r}))\n"
+    code += "sys.argv = ['pc2dae', 'stream', '--stdin']; from pc2dae.cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", code], input=sample, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)["estimate"]["co_a"] == pytest.approx(100.0, rel=0.05)
 
 
 @pytest.mark.parametrize("name", pc2dae.__all__)

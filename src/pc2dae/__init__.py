@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from pc2dae.errors import Pc2daeError
 
 if TYPE_CHECKING:
+    __version__: str
     from pc2dae.colocation import calibrate
     from pc2dae.pipeline import denoise, evaluate, fit, ingest, open_flight
     from pc2dae.registry import load_model
     from pc2dae.report import report
     from pc2dae.suite import load_suite
 
-__version__ = version("pc2dae")
 _LAZY = {
     "calibrate": "pc2dae.colocation",
     "denoise": "pc2dae.pipeline",
@@ -43,6 +42,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("pc2dae")
     if name in _LAZY:
         package = import_module(_LAZY[name])
         # The subpackage `report` is itself callable.

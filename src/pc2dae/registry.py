@@ -17,8 +17,6 @@ __all__ = ["SHIPPED", "Progress", "load_model"]
 
 def load_model(source: str | Path, *, profile: str = "flight", progress: Progress | None = None) -> Denoiser:
     """Load a shipped model, a checkpoint folder, an ONNX file or a filter; files are verified first."""
-    from pc2dae.filters import FILTERS
-
     name, path = str(source), Path(source)
     found = open_network(source, profile=profile)
     if found is not None:
@@ -30,6 +28,8 @@ def load_model(source: str | Path, *, profile: str = "flight", progress: Progres
         network, card = load_checkpoint(path)
         digest = card["sha256"]["weights.safetensors"]
         return torch_denoiser(network, suite_of_card(card), name=path.name, sha256=digest, profile=profile)
+    from pc2dae.filters import FILTERS  # scipy.signal takes a second to import
+
     if name not in FILTERS:
         raise ModelError(f"unknown model '{name}'", hint=nearest(name, [*SHIPPED, *FILTERS]))
     if profile == "live" and not np.isfinite(FILTERS[name].latency_s):

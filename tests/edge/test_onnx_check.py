@@ -15,7 +15,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from onnx import TensorProto, helper, numpy_helper
 
-from pc2dae.edge import runtime
 from pc2dae.edge.card import parse_card, render_card
 from pc2dae.edge.onnx_check import SIZE_LIMIT, inspect, is_sealed, read_onnx, seal, verify_onnx
 from pc2dae.edge.protobuf import Malformed, fields
@@ -53,7 +52,7 @@ def nobody_opens_it(monkeypatch):
     def opened(*args, **kwargs):
         raise AssertionError("onnxruntime saw the file")
 
-    monkeypatch.setattr(runtime.ort, "InferenceSession", opened)
+    monkeypatch.setattr("onnxruntime.InferenceSession", opened)
 
 
 def refused(data, match, tmp_path):

@@ -37,6 +37,8 @@ def main() -> None:
     """Run the command line; an error is one line and exit code 2 (1 if internal), `--debug` shows the traceback."""
     debug = "--debug" in sys.argv
     sys.argv = [argument for argument in sys.argv if argument != "--debug"]
+    if sys.argv[1:2] != ["archive"]:
+        sys.modules.setdefault("dask", None)  # type: ignore[arg-type]  # xarray would import it: 0.7 s for nothing
     try:
         code = app(standalone_mode=False)
     except (KeyboardInterrupt, typer.Abort):
@@ -57,6 +59,9 @@ def _explained(error: Exception) -> tuple[str, int]:
         context = getattr(error, "ctx", None)
         hint = f"; see `{context.command_path} --help`" if context is not None else ""
         message = error.format_message().strip().rstrip(".")
+        if message.startswith("Usage:"):  # nothing was asked for
+            typer.echo(error.format_message())
+            return "", 2
         return (f"{message[:1].lower()}{message[1:]}{hint}" if message else ""), 2
     problem = explain(error)
     if isinstance(problem, InternalError):

@@ -10,7 +10,8 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
+    context_settings={"max_content_width": 120},
+    rich_markup_mode=None,  # plain text: rich would import its Markdown parser for --help
 )
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 archive = typer.Typer(
     help="Thousands of flights: denoise on a Dask cluster, index, verify, summarise, cross-validate.",
     no_args_is_help=True,
-    rich_markup_mode="rich",
+    rich_markup_mode=None,
 )
 app.add_typer(archive, name="archive")
 

@@ -77,7 +77,6 @@ def denoise(
     from rich.progress import Progress
 
     import pc2dae
-    from pc2dae.calibration.curve import is_calibration
     from pc2dae.flight.store import WRITE_ONLY, check_target, write_flight
     from pc2dae.pipeline import change_lines
     from pc2dae.suite import load_suite
@@ -86,7 +85,7 @@ def denoise(
     for output in outputs:
         check_target(output)
         check_output(output, inputs=inputs, force=force)
-    curves = [path for path in calibration if is_calibration(path)]
+    curves = _curves(calibration)
     sheets = [path for path in calibration if path not in curves]
     checks = _checks(zero)
     offsets, metadata = parse_offsets(offset), parse_metadata(meta)
@@ -130,6 +129,15 @@ def denoise(
     described = again(suite=suite) if outputs[0].suffix.lower() == ".csv" else ""  # a CSV does not contain its suite
     if outputs[0].suffix.lower() not in WRITE_ONLY:
         typer.echo(f"next: pc2dae report {outputs[0]}{described} -o report.html")
+
+
+def _curves(paths: list[Path]) -> list[Path]:
+    """Those of the calibration files that are curves, not factory sheets."""
+    if not paths:
+        return []
+    from pc2dae.calibration.curve import is_calibration
+
+    return [path for path in paths if is_calibration(path)]
 
 
 def _checks(texts: list[str]) -> list[Interval]:

@@ -40,17 +40,17 @@ def check_folder(folder: Path, *marks: str, force: bool = False) -> None:
 
 def _is_own(path: Path) -> bool:
     """Whether pc2dae wrote a file or Zarr store; an empty one may be overwritten as well."""
-    from pc2dae.flight.csv import is_flight_table
-    from pc2dae.logs.csv import header_of
-    from pc2dae.logs.files import LogFile, head_lines
-    from pc2dae.logs.reader import Head
-    from pc2dae.plumes.files import is_plume_table
-
     if path.is_dir():
         return any((path / name).is_file() and _MARK in (path / name).read_bytes() for name in (".zattrs", "zarr.json"))
     if not path.is_file() or path.stat().st_size == 0:
         return path.is_file()
     if path.suffix.lower() == ".csv":
+        from pc2dae.flight.csv import is_flight_table
+        from pc2dae.logs.csv import header_of
+        from pc2dae.logs.files import LogFile, head_lines
+        from pc2dae.logs.reader import Head
+        from pc2dae.plumes.files import is_plume_table
+
         file = LogFile(path, salvage=True)
         header = header_of(Head(file.head(), head_lines(file)))
         return is_flight_table(header) or is_plume_table(header)

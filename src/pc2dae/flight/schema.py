@@ -130,12 +130,13 @@ def suite_of(flight: xr.Dataset) -> Suite:
 
 def observed(flight: xr.Dataset, name: str) -> Mask:
     """Mask of observations of a channel: finite, and not flagged as not measured."""
-    return np.asarray(np.isfinite(flight[name].values) & ((flight[f"qc_{name}"].values & NOT_MEASURED) == 0))
+    values, flags = (flight.variables[n].values for n in (name, f"qc_{name}"))  # quicker than flight[name]
+    return np.asarray(np.isfinite(values) & ((flags & NOT_MEASURED) == 0))
 
 
 def channel_arrays(flight: xr.Dataset, suite: Suite) -> tuple[Array, Mask]:
     """Values and observation mask, (channel, time), of a suite's channels."""
-    values = np.stack([flight[name].values for name in suite.names]).astype(np.float64)
+    values = np.stack([flight.variables[name].values for name in suite.names]).astype(np.float64)
     return values, np.stack([observed(flight, name) for name in suite.names])
 
 
@@ -147,7 +148,7 @@ def environment_array(flight: xr.Dataset) -> Array:
 
 def has_estimate(flight: xr.Dataset, name: str) -> bool:
     """Whether a channel was denoised and had a usable sample to be estimated from."""
-    return f"{name}_raw" in flight and bool(np.isfinite(flight[name].values).any())
+    return f"{name}_raw" in flight and bool(np.isfinite(flight.variables[name].values).any())
 
 
 def add_history(flight: xr.Dataset, line: str, *, level: str | None = None) -> xr.Dataset:
@@ -173,7 +174,7 @@ def check_flight(flight: xr.Dataset, *, level: str | None = None) -> Suite:
     check_time(flight)
     check_variables(flight, suite)
     for name, wanted in units_of(suite).items():
-        given = str(flight[name].attrs.get("units", "")) if name in flight else ""
+        given = str(flight.variables[name].attrs.get("units", "")) if name in flight else ""
         if given not in ("", wanted) and conversion(given, wanted) != (1.0, 0.0):
             raise FlightError(f"'{name}' is in {given}, but the suite has {wanted}", hint=CONFORM)
     reached = level_of(flight)
@@ -245,18 +246,19 @@ def check_variables(flight: xr.Dataset, suite: Suite) -> None:
             raise FlightError(f"channel '{name}' has no flags", hint=f"expected a variable 'qc_{name}'")
     for name in units_of(suite):
         if name in flight:
-            check_variable(flight[name])
+            check_variable(flight, name)
     for name in suite.names:
-        check_variable(flight[f"qc_{name}"], "flags, which are integers", "iu")
+        check_variable(flight, f"qc_{name}", "flags, which are integers", "iu")
 
 
-def check_variable(variable: xr.DataArray, expected: str = "numbers", kinds: str = "fiu") -> None:
+def check_variable(flight: xr.Dataset, name: str, expected: str = "numbers", kinds: str = "fiu") -> None:
     """Refuse a variable that is not over time alone, or of another type than `kinds` (numpy's letters)."""
+    variable = flight.variables[name]
     if variable.dims != ("time",):
         dims = ", ".join(map(str, variable.dims)) or "()"
-        raise FlightError(f"'{variable.name}' has dimensions {dims}", hint="expected the dimension 'time' alone")
+        raise FlightError(f"'{name}' has dimensions {dims}", hint="expected the dimension 'time' alone")
     if variable.dtype.kind not in kinds:
-        raise FlightError(f"'{variable.name}' is of type {variable.dtype}", hint=f"expected {expected}")
+        raise FlightError(f"'{name}' is of type {variable.dtype}", hint=f"expected {expected}")
 
 
 def units_of(suite: Suite) -> dict[str, str]:

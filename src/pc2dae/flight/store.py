@@ -104,8 +104,8 @@ def _described(dataset: xr.Dataset, source: Path, suite: Suite | None) -> xr.Dat
         raise FlightError(
             f"{source.name} has no channel of suite '{suite.name}'", hint=nearest(columns[suite.names[0]], there)
         )
-    for variable in found.values():
-        check_variable(variable)
+    for column in (variable.name for variable in found.values()):
+        check_variable(dataset, str(column))
     values = {name: variable.values for name, variable in found.items()}
     flight = new_flight(dataset["time"].values, values, suite, flight_id=source.stem, history=f"read {source.name}")
     for name, variable in found.items():

@@ -60,7 +60,7 @@ def with_species(flight: xr.Dataset) -> xr.Dataset:
 
 def species_in(flight: xr.Dataset) -> list[str]:
     """The species that `with_species` added to a flight."""
-    return [str(name) for name in flight.data_vars if SPECIES in flight[name].attrs]
+    return [str(name) for name in flight.data_vars if SPECIES in flight.variables[name].attrs]
 
 
 def without_species(flight: xr.Dataset) -> xr.Dataset:
