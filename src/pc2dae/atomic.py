@@ -12,11 +12,11 @@ from pathlib import Path
 
 
 @contextmanager
-def replacing(path: str | os.PathLike[str], *, size: int | None = None) -> Iterator[Path]:
+def replacing(path: str | os.PathLike[str], *, size: int | None = None, is_private: bool = False) -> Iterator[Path]:
     """Yield a temporary path beside `path`; on success sync it and rename it to `path`.
 
     If the body raises, the temporary file is removed and an existing `path` is left unchanged. If `size` [bytes] is
-    given, the error for a full disk states it.
+    given, the error for a full disk states it. `is_private`: only the owner may read the file.
     """
     target = Path(path)
     with _naming(target):
@@ -30,7 +30,7 @@ def replacing(path: str | os.PathLike[str], *, size: int | None = None) -> Itera
             _sync(temporary)
             umask = os.umask(0)
             os.umask(umask)
-            temporary.chmod(0o666 & ~umask)
+            temporary.chmod(0o600 if is_private else 0o666 & ~umask)
             temporary.replace(target)
             _sync(target.parent)
     finally:
@@ -83,14 +83,14 @@ def _naming(target: Path, temporary: Path | None = None, size: int | None = None
         raise OSError(error.errno, words, str(target)) from None
 
 
-def write_text(path: str | os.PathLike[str], text: str) -> None:
+def write_text(path: str | os.PathLike[str], text: str, *, is_private: bool = False) -> None:
     """Write `text` as UTF-8, atomically."""
-    write_bytes(path, text.encode())
+    write_bytes(path, text.encode(), is_private=is_private)
 
 
-def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
+def write_bytes(path: str | os.PathLike[str], data: bytes, *, is_private: bool = False) -> None:
     """Write `data` atomically."""
-    with replacing(path, size=len(data)) as temporary:
+    with replacing(path, size=len(data), is_private=is_private) as temporary:
         temporary.write_bytes(data)
 
 

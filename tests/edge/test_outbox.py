@@ -22,6 +22,7 @@ from pc2dae.edge.gateway import Gateway
 from pc2dae.edge.messages import Clean, parse_sample, schema, stamp
 from pc2dae.edge.outbox import Outbox
 from pc2dae.errors import ModelError, Pc2daeError
+from pc2dae.suite import MOTION
 from suites import make_suite
 
 SUITE = make_suite({"gas": {"co": {"units": "ppb", "noise_sigma": 8.0}}}, name="small")
@@ -71,6 +72,37 @@ def test_a_flight_comes_out_as_the_schema_says() -> None:
         Clean.model_validate(row)
     assert set(schema()) == {"in", "out", "ack", "taken", "error", "health"}
     assert schema()["in"]["required"] == ["flight", "seq", "time", "values"]
+    assert set(schema()["in"]["$defs"]["Motion"]["properties"]) == {*MOTION}
+
+
+def test_a_bad_position_does_not_cost_the_gas_values() -> None:
+    box = gateway()
+    bad = {"latitude": 143.0, "longitude": -96.6, "altitude": None, "ground_speed": "fast", "lat": 39.1}
+    answer = box.take([message(0, motion=bad, wind=7), message(1, motion=bad)])
+    assert [p.error for p in answer.problems] == [
+        "unknown key 'lat'; did you mean 'latitude'?",
+        "motion.latitude: input should be less than or equal to 90; ignored",
+        "motion.ground_speed: input should be a valid number; ignored",
+        "wind: input should be an object; ignored",
+    ]
+    assert (box.health.samples, box.health.refused) == (2, 0)
+
+
+@pytest.mark.parametrize(
+    ("motion", "known"),
+    [
+        (
+            {"latitude": 39.1, "longitude": -96.6, "altitude": 412.0},
+            {"latitude": 39.1, "longitude": -96.6, "altitude": 412.0},
+        ),
+        ({"latitude": None, "longitude": -96.6, "ground_speed": 0}, {"ground_speed": 0}),
+        ({"latitude": 0, "longitude": 0.0, "altitude": -9999}, {}),  # no fix, and a sentinel
+    ],
+)
+def test_a_position_needs_both_coordinates(motion: dict[str, float], known: dict[str, float]) -> None:
+    sample = parse_sample(message(0, motion=motion))
+    assert sample.motion is not None
+    assert sample.motion.known == known
 
 
 def test_a_message_that_came_before_is_counted_and_left() -> None:

@@ -17,6 +17,7 @@ def replay(
     topic: str | None = typer.Option(None, help="Topic of the samples."),
     stdout: bool = typer.Option(False, "--stdout", help="JSON lines to standard output instead, for `stream --stdin`."),
     speed: float = typer.Option(1.0, min=0.01, help="Speed relative to the flight."),
+    restamp: bool = typer.Option(False, "--restamp", help="Stamp the samples as of now instead of their own times."),
     name: str | None = typer.Option(None, help="Name of the flight in its messages. Default: the file's."),
     suite: str | None = typer.Option(None, help="Suite of a plain CSV: a TOML file or a preset."),
     zone: str | None = typer.Option(None, help='Time zone of stamps that carry none: "UTC", "-05:00".'),
@@ -37,6 +38,7 @@ def replay(
     from pc2dae.errors import Pc2daeError
     from pc2dae.flight.schema import suite_of
     from pc2dae.pipeline import open_flight, prepare
+    from pc2dae.view.track import wind_vector
 
     if stdout == (mqtt is not None):
         raise Pc2daeError("expected either --stdout or --mqtt", hint="use --stdout, or --mqtt HOST:PORT --topic TOPIC")
@@ -45,7 +47,9 @@ def replay(
     payload, count = suite_of(ready), ready.sizes["time"]
     if calibrated := [name for name in payload.names if budget_of(ready, name) is not None]:
         typer.echo(f"already calibrated: {', '.join(calibrated)}; stream them without --calibration", err=True)
-    message = messages(ready, payload, called)
+    message = messages(
+        ready, payload, called, wind=wind_vector(ready), speed=None if stdout else speed, restamp=restamp
+    )
     if mqtt is None:
         for n in range(count):
             sys.stdout.buffer.write(message(n) + b"\n")

@@ -61,14 +61,40 @@ class Broker:
             if not (self.tls or self.ca) and self.host not in ("localhost", "127.0.0.1", "::1"):
                 _log.warning("user and password are sent to %s unencrypted; add --tls or --ca", self.host)
             client.username_pw_set(self.user, self.password)
-        if self.tls or self.ca is not None:
-            try:
-                client.tls_set_context(ssl.create_default_context(cafile=self.ca))
-            except (OSError, ssl.SSLError) as error:
-                raise Pc2daeError(f"invalid certificate authority {self.ca}: {error}") from None
+        if (context := self._tls_context()) is not None:
+            client.tls_set_context(context)
         client.user_data_set(is_lasting)
         client.on_socket_open = _without_delay
         return client
+
+    def problem(self, timeout_s: float) -> str | None:
+        """Why the broker's port cannot be reached, in one line; None if it can, whatever it then answers."""
+        where, context = f"{self.host}:{self.port}", self._tls_context()
+        try:
+            with socket.create_connection(self.address, timeout_s) as line:
+                if context is not None:
+                    context.wrap_socket(line, server_hostname=self.host).close()
+        except socket.gaierror:
+            return f"unknown host '{self.host}'"
+        except ConnectionRefusedError:
+            return f"no broker on {where}: connection refused"
+        except TimeoutError:
+            return f"{where} does not respond"
+        except ssl.SSLCertVerificationError as error:
+            return f"the certificate of {where} is not trusted: {error.verify_message}"
+        except (ssl.SSLError, ConnectionResetError, BrokenPipeError):
+            return f"{where} does not use TLS on this port" if context else f"{where} closed the connection"
+        except OSError as error:
+            return f"{where}: {error.strerror or error}"
+        return None
+
+    def _tls_context(self) -> ssl.SSLContext | None:
+        if not self.tls and self.ca is None:
+            return None
+        try:
+            return ssl.create_default_context(cafile=self.ca)
+        except OSError as error:
+            raise Pc2daeError(f"invalid certificate authority {self.ca}: {error}") from None
 
     def connect(self, client: mqtt.Client) -> None:
         """Connect in the background, and reconnect whenever the connection is lost."""

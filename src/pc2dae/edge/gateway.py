@@ -15,6 +15,7 @@ from pc2dae.edge.messages import Ack, Health, MessageProblem, Sample
 from pc2dae.edge.outbox import Letter, Outbox
 from pc2dae.edge.quarantine import Quarantine, RefusedMessage
 from pc2dae.edge.ready import Ready
+from pc2dae.edge.sample_log import SampleLog
 from pc2dae.edge.state_file import FullError
 
 SNAPSHOT = 300  # messages of a flight between two snapshots
@@ -35,12 +36,13 @@ class Gateway:
         outbox: Outbox,
         *,
         quarantine: Quarantine | None = None,
+        sample_log: SampleLog | None = None,
         patience_s: float = 30.0,
         limit: int = 200_000,
         clock: Callable[[], float] = time.monotonic,
         now: Callable[[], float] = time.time,
     ) -> None:
-        self.engine, self.outbox, self.quarantine = engine, outbox, quarantine
+        self.engine, self.outbox, self.quarantine, self.sample_log = engine, outbox, quarantine, sample_log
         self.limit, self.clock, self.now = limit, clock, now
         self.flights = Flights(engine, outbox, clock)
         self.intake = MessageIntake(self.flights, outbox, patience_s=patience_s, clock=clock)
@@ -61,6 +63,8 @@ class Gateway:
                 for name, samples in tick.samples.items():
                     self._advance(tick, self.flights.get(name), samples)
                 is_written = self._write_refused(tick)
+                if self.sample_log is not None:
+                    self.sample_log.write(tick.samples)
         except BaseException as error:
             self.flights.forget(tick.samples)
             if is_written and self.quarantine is not None:
@@ -191,6 +195,7 @@ def open_gateway(
     state: Path | None,
     *,
     quarantine: Path | None = None,
+    sample_log: SampleLog | None = None,
     patience_s: float = 30.0,
     limit: int = 200_000,
 ) -> Iterator[Gateway]:
@@ -198,7 +203,7 @@ def open_gateway(
     with ExitStack() as files:
         outbox = files.enter_context(closing(Outbox(state, identity=engine.key)))
         refused = None if quarantine is None else files.enter_context(closing(Quarantine(quarantine)))
-        yield Gateway(engine, outbox, quarantine=refused, patience_s=patience_s, limit=limit)
+        yield Gateway(engine, outbox, quarantine=refused, sample_log=sample_log, patience_s=patience_s, limit=limit)
 
 
 def _collect(tick: Tick, flight: OpenFlight, late: int) -> None:

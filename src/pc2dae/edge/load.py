@@ -74,13 +74,24 @@ def live_engine(
         cross = {} if series is None else {name: series.latest_cross(name) for name in series.own}
         responses, lagging = stated_responses(payload, cross)
         denoiser = replace(denoiser, responses=responses)
-    engine = denoiser.engine(payload.only([f.name for f in payload.family if f.name not in exclude]))
+    used = payload.only([f.name for f in payload.family if f.name not in exclude])
+    engine, card = denoiser.engine(used), card | {"payload": _described(used)}
     if series is None:
         engine.ignored = frozenset(chosen.names) - frozenset(engine.suite.names)
         return engine, card
     engine.calibration, engine.lagging = series, frozenset(lagging)
     engine.identity = f"{engine.identity} {series.key}"
     return engine, card | {"calibration": series.label}
+
+
+def _described(suite: Suite) -> dict[str, object]:
+    """The payload for a card: a page that watches the stream needs no suite."""
+    channels = [
+        {"name": c.name, "units": c.units, "family": family.name, "lower_bound": c.lower_bound}
+        for family in suite.family
+        for c in family.channel
+    ]
+    return {"suite": suite.name, "rate_hz": suite.rate_hz, "channels": channels}
 
 
 def _open(

@@ -3,21 +3,58 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 from pydantic.json_schema import SkipJsonSchema
 
+from pc2dae.suite import MOTION
+
 LARGEST = 65_536  # bytes of one message
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+_BESIDE = (("motion",), ("wind",))  # a message with invalid values in these is used without them
 _YEARS = range(2000, 2200)  # in others a clock was never set (GPS receivers start in 1980)
 
 FlightName = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,64}$", description="one record of one payload")]
 Seq = Annotated[int, Field(ge=0, le=2**53, strict=True)]
 Number = Annotated[float, Field(ge=-1e30, le=1e30, strict=True)]
 Bits = Annotated[int, Field(ge=0, lt=2**31, strict=True)]
+
+
+class Motion(BaseModel):
+    """Position and speed of the platform; null or absent where not known."""
+
+    model_config = ConfigDict(allow_inf_nan=False, extra="allow", frozen=True, strict=True)
+
+    latitude: Annotated[float, Field(ge=-90, le=90)] | None = Field(default=None, description="degrees north")
+    longitude: Annotated[float, Field(ge=-180, le=360)] | None = Field(default=None, description="degrees east")
+    altitude: Annotated[float, Field(ge=-1000, le=100_000)] | None = Field(default=None, description="m")
+    ground_speed: Annotated[float, Field(ge=0, le=1000)] | None = Field(default=None, description="m s-1")
+
+    @property
+    def known(self) -> dict[str, float]:
+        """Known values; latitude and longitude only together, and not 0, 0 as of a receiver without a fix."""
+        has_position = None not in (self.latitude, self.longitude) and (self.latitude, self.longitude) != (0, 0)
+        names = MOTION if has_position else MOTION[2:]
+        return {name: value for name in names if (value := getattr(self, name)) is not None}
+
+
+class Wind(BaseModel):
+    """The wind vector [m s-1]."""
+
+    model_config = ConfigDict(allow_inf_nan=False, extra="allow", frozen=True, strict=True)
+
+    eastward: Annotated[float, Field(ge=-200, le=200)] | None = None
+    northward: Annotated[float, Field(ge=-200, le=200)] | None = None
+
+    @property
+    def known(self) -> dict[str, float]:
+        """Both components, or nothing."""
+        is_known = self.eastward is not None and self.northward is not None
+        return self.model_dump(include={"eastward", "northward"}) if is_known else {}
 
 
 class Sample(BaseModel):
@@ -35,8 +72,14 @@ class Sample(BaseModel):
     qc: dict[str, Bits] | None = Field(
         default=None, description="flag bits per channel, if the sender has screened and corrected its values"
     )
+    motion: Motion | None = Field(default=None, description="for maps; estimates do not depend on it")
+    wind: Wind | None = Field(default=None, description="for maps; estimates do not depend on it")
     end: bool = Field(default=False, description="the flight's last message: all remaining estimates are sent")
+    replay: Annotated[float, Field(gt=0, le=1e6)] | None = Field(
+        default=None, description="speed of a replay; absent in flight"
+    )
     _payload: bytes = PrivateAttr(default=b"")
+    _ignored: list[str] = PrivateAttr(default_factory=list)
 
     @property
     def microseconds(self) -> int:
@@ -47,6 +90,11 @@ class Sample(BaseModel):
     def original(self) -> bytes:
         """The message as received."""
         return self._payload or self.model_dump_json().encode()
+
+    @property
+    def ignored(self) -> list[str]:
+        """Invalid values of motion and wind, which count as unknown, with the reason."""
+        return self._ignored
 
 
 class Clean(BaseModel):
@@ -127,17 +175,37 @@ def parse_sample(payload: bytes) -> Sample:
     """The sample in `payload`; raises BadMessage."""
     if len(payload) > LARGEST:
         raise BadMessage(f"the message has {len(payload):,} bytes; at most {LARGEST:,} are allowed")
+    ignored: list[str] = []
     try:
         sample = Sample.model_validate_json(payload)
     except ValidationError as error:
-        problem = error.errors(include_url=False)[0]
-        key = ".".join(str(part) for part in problem["loc"][:2])
-        reason = problem["msg"][:1].lower() + problem["msg"][1:160]
-        raise BadMessage(f"{key}: {reason}" if key else reason, *_address(payload)) from None
+        problems = error.errors(include_url=False)
+        serious = [problem for problem in problems if problem["loc"][:1] not in _BESIDE]
+        if serious:
+            raise BadMessage(_reason(serious[0]), *_address(payload)) from None
+        sample = Sample.model_validate(_without(json.loads(payload), problems))
+        ignored = [f"{_reason(problem)}; ignored" for problem in problems]
     if sample.time.astimezone(UTC).year not in _YEARS:
         raise BadMessage(f"time: year {sample.time.year}, the clock was never set", sample.flight, sample.seq)
-    sample._payload = payload
+    sample._payload, sample._ignored = payload, ignored
     return sample
+
+
+def _reason(problem: Mapping[str, Any]) -> str:
+    key = ".".join(str(part) for part in problem["loc"][:2])
+    reason = problem["msg"][:1].lower() + problem["msg"][1:160]
+    return f"{key}: {reason}" if key else reason
+
+
+def _without(message: Any, problems: Iterable[Mapping[str, Any]]) -> Any:
+    """The message without the values that have a problem: the concentrations remain."""
+    for problem in problems:
+        group, *name = problem["loc"]
+        if name:
+            message[group].pop(name[0], None)
+        else:
+            message.pop(group, None)
+    return message
 
 
 def _address(payload: bytes) -> tuple[str | None, int | None]:

@@ -24,7 +24,7 @@ from pc2dae.edge.clock import Placement, StreamClock
 from pc2dae.edge.engine import Engine, range_end
 from pc2dae.edge.lag import LiveResponse, within
 from pc2dae.edge.limits import LowerLimits
-from pc2dae.edge.messages import MessageProblem, Sample, stamp
+from pc2dae.edge.messages import MessageProblem, Motion, Sample, Wind, stamp
 from pc2dae.edge.ndir import LiveNdir
 from pc2dae.edge.readings import Readings
 from pc2dae.edge.ready import Ready
@@ -209,8 +209,12 @@ class StreamingDenoiser:
                 self._once(sample, f"unknown channel '{name}'; {nearest(name, self.place)}")
             elif value is not None:
                 values[self.place[name]] = value
-        for name in (*(sample.model_extra or {}), *(n for n in sample.environment if n not in ENVIRONMENT)):
-            self._once(sample, f"unknown key '{name}'; {nearest(name, [*Sample.model_fields, *ENVIRONMENT])}")
+        unknown = [name for part in (sample, sample.motion, sample.wind) if part for name in part.model_extra or {}]
+        for name in (*unknown, *(n for n in sample.environment if n not in ENVIRONMENT)):
+            keys = [*Sample.model_fields, *ENVIRONMENT, *Motion.model_fields, *Wind.model_fields]
+            self._once(sample, f"unknown key '{name}'; {nearest(name, keys)}")
+        for reason in sample.ignored:
+            self._once(sample, reason)
         environment = np.array([_number(sample.environment.get(name)) for name in ENVIRONMENT])
         if sample.qc is None:
             last = ring.values[:, ring.stop - 1 - ring.first] if ring.stop else np.full(len(values), np.nan)
