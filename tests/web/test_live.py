@@ -32,7 +32,7 @@ def listening(ground: Ground) -> Iterator[dict[str, list[Any]]]:
                 if key == "event":
                     kind = value
                 elif key == "data":
-                    heard[kind].append(json.loads(value))
+                    heard.setdefault(kind, []).append(json.loads(value))
                 elif key == "id":
                     heard["id"].append(int(value))
                 if done.is_set():
@@ -107,6 +107,39 @@ def test_over_a_broker_that_is_killed_and_a_server_that_is_restarted(
     assert not (tmp_path / "live.json").exists()
 
 
+def test_restarts_of_the_server_neither_lose_nor_duplicate(
+    tmp_path: Path, mosquitto: Callable[..., Any], free_port: int
+) -> None:
+    """A sender that keeps its samples until they are acknowledged; the server is stopped twice in the middle."""
+    broker, count = Broker("127.0.0.1", free_port), 240
+
+    def sample(n: int) -> bytes:
+        about = {"flight": "f", "seq": n, "time": f"2025-10-01T12:{n // 60:02}:{n % 60:02}Z", "end": n == count - 1}
+        return json.dumps(about | {"values": {"co_a": 800.0 + n % 5}}).encode()
+
+    sender = Publisher(broker, topic="smoke/raw", flight="f", count=count, message=sample)
+    sending = threading.Thread(target=sender.run, kwargs={"rate_hz": 20})
+    stored = -1  # last estimate that the server had confirmed when it was stopped
+    with mosquitto(tmp_path, free_port):
+        for part in (60, 90, count):
+            with grounded(tmp_path / "data", broker=f"127.0.0.1:{free_port}") as ground, listening(ground) as heard:
+                ground.client.post("/api/live", json={"model": "adaptive-causal"})
+                if part == 60:
+                    wait_for(lambda ground=ground: ground.get("/api/live")["gateway"] == "own")
+                    sending.start()
+                wait_for(lambda seen=heard["estimate"], stored=stored, part=part:
+                         max([stored, *(e["seq"] for e in seen)]) >= part - 1)  # fmt: skip
+                time.sleep(0 if part == 60 else 3)  # a resend would be requested now
+                counters = ground.get("/api/live")["counters"]
+                assert (counters["lost"], counters["duplicates"]) == (0, 0)
+            numbers = [e["seq"] for e in heard["estimate"]]
+            assert numbers == list(range(stored + 1, stored + 1 + len(numbers)))  # each once, in order, none missing
+            (file,) = (tmp_path / "data" / "live").glob("*.taken.json")
+            stored = json.loads(file.read_bytes())["taken"].get("f", -1)
+    sending.join(30)
+    assert stored == count - 1
+
+
 def test_the_station_calibrates_the_live_payload(tmp_path: Path, mosquitto: Callable[..., Any], free_port: int) -> None:
     doubling("co_a", "ppb").write(tmp_path / "co.json")
     broker = Broker("127.0.0.1", free_port)
@@ -140,6 +173,8 @@ def test_estimates_of_a_gateway_elsewhere_are_counted(
         wait_for(client.is_connected)
         clean = {"flight": "f", "time": "2025-10-01T12:00:00Z", "estimate": {"co_a": 1.0}, "unbounded": {},
                  "uncertainty": {}, "qc": {}, "latency_s": 5.0}  # fmt: skip
+        stated = {"name": "co_a", "units": "ppm", "family": "gas", "lower_bound": 0.0}
+        client.publish("smoke/clean/model", json.dumps({"payload": {"channels": [stated]}}), qos=1, retain=True)
         for seq in (3, 4, 4, 7):
             client.publish("smoke/clean", json.dumps(clean | {"seq": seq}), qos=1)
         for noise in (b"\xff", b"{}", b"[" * 10_000, b'{"seq": "x"}'):
@@ -150,6 +185,7 @@ def test_estimates_of_a_gateway_elsewhere_are_counted(
         state = ground.get("/api/live")
     assert state["gateway"] == "unknown"
     assert state["latency_s"] == 5.0
+    assert state["channels"] == [stated | {"has_data": True}]  # as the gateway states them, not of the suite
     counters = {k: state["counters"][k] for k in ("estimates", "duplicates", "lost")}
     assert counters == {"estimates": 3, "duplicates": 1, "lost": 2}
 

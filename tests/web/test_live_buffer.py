@@ -51,10 +51,16 @@ def test_the_page_hears_what_is_estimated() -> None:
 
 def test_calibrated_channels_are_named_and_drawn_without_their_readings() -> None:
     sample = {"flight": "f", "seq": 0, "time": "2025-10-01T12:00:00Z", "values": {"co": 412.0, "no": 3.0}}
+    sample |= {"motion": {"latitude": 39.1, "altitude": 40.0}, "wind": {"eastward": 2.0, "northward": -1.0}}
     about = {"flight": "f", "seq": 0, "time": "2025-10-01T12:00:00Z", "unbounded": {}, "uncertainty": {}, "qc": {}}
     clean = Clean(**about, latency_s=5, estimate={"co": 90.0, "no": 2.5}, calibrated=["co"])
     feed = LiveFeed()
     feed.add_sample(json.dumps(sample).encode())
     feed.add_estimate(clean.model_dump_json().encode(), in_order=False)
     assert feed.calibrated == ["co"]
-    assert json.loads(feed.buffer.events[0][2])["raw"] == {"no": 3.0}
+    sent, estimated = (json.loads(text) for _, _, text in feed.buffer.events)
+    assert [kind for _, kind, _ in feed.buffer.events] == ["sample", "estimate"]
+    assert sent["values"] == {"co": 412.0, "no": 3.0}
+    assert estimated["raw"] == {"no": 3.0}
+    assert sent["motion"] == estimated["motion"] == {"altitude": 40.0}  # half a position is none
+    assert sent["wind"] == {"eastward": 2.0, "northward": -1.0}

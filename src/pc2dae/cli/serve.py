@@ -23,6 +23,9 @@ def serve(
     allow_any_broker: bool = typer.Option(
         False, "--allow-any-broker", help="Let the page name any broker; users can then probe for open ports."
     ),
+    ca: Path | None = typer.Option(
+        None, metavar="FILE", help="Authority (PEM) of the brokers' certificates. Default: the system's."
+    ),
     topic_in: str = typer.Option("smoke/raw", "--in", metavar="TOPIC", help="Topic of the samples."),
     topic_out: str = typer.Option("smoke/clean", "--out", metavar="TOPIC", help="Topic of the estimates."),
     calibration: list[Path] = typer.Option(
@@ -51,14 +54,14 @@ def serve(
 
     first, *more = broker or ["localhost:1883"]
     for each in (first, *more):
-        Broker.parse(each)
+        Broker.parse(each, ca=ca).client("")  # an unreadable authority is an error here
     for path in calibration:
         read_calibration(path)
     limits = Limits(upload_bytes=upload * 1_000_000, wall_s=seconds, cpu_s=int(seconds) + 1,
                     memory_bytes=memory * 1_000_000)  # fmt: skip
     folder = (data or user_data_path("pc2dae", appauthor=False)).expanduser().resolve()
     settings = Settings(data=folder, host=host, port=port, token=token,
-                        broker=first, more_brokers=tuple(more), any_broker=allow_any_broker,
+                        broker=first, more_brokers=tuple(more), any_broker=allow_any_broker, ca=ca and ca.resolve(),
                         topic_in=topic_in, topic_out=topic_out, workers=workers,
                         calibration=tuple(path.resolve() for path in calibration), limits=limits)  # fmt: skip
     listener = open_socket(settings)

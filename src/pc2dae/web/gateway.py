@@ -13,7 +13,10 @@ from pc2dae.edge.gateway import open_gateway
 from pc2dae.edge.load import live_engine
 from pc2dae.edge.mqtt import Service
 from pc2dae.edge.quarantine import quarantine_path
+from pc2dae.edge.sample_log import SampleLog
 from pc2dae.errors import Pc2daeError
+
+_PATIENCE_S = 5.0  # a sender that resends does so after three; a page must not stand still for each lost message
 
 
 def main() -> None:
@@ -26,9 +29,10 @@ def main() -> None:
             spec["model"], suite=spec["suite"], exclude=spec["exclude"], calibration=spec["calibration"]
         )
         state = Path(spec["state"]) / f"{hashlib.sha256(engine.key.encode()).hexdigest()[:16]}.db"
-        with open_gateway(engine, state, quarantine=quarantine_path(state)) as gateway:
+        log, refused = SampleLog(Path(spec["recordings"])), quarantine_path(state)
+        with open_gateway(engine, state, quarantine=refused, sample_log=log, patience_s=_PATIENCE_S) as gateway:
             topics = {"topic_in": spec["topic_in"], "topic_out": spec["topic_out"]}
-            Service(gateway, Broker.parse(spec["broker"]), **topics, card=card, confirm=True).run(stop)
+            Service(gateway, Broker.parse(**spec["broker"]), **topics, card=card, confirm=True).run(stop)
     except Pc2daeError as error:
         sys.stdout.write(json.dumps({"error": str(error)}) + "\n")
         sys.stdout.flush()

@@ -3,96 +3,143 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
-import paho.mqtt.client as mqtt
-from pydantic import ValidationError
-
-from pc2dae.atomic import write_text
 from pc2dae.calibration.curve import read_calibration
 from pc2dae.calibration.series import CalibrationSeries
 from pc2dae.edge.broker import Broker
-from pc2dae.edge.messages import LARGEST, Taken
 from pc2dae.errors import Pc2daeError
-from pc2dae.suite import Suite, load_suite
+from pc2dae.suite import load_suite
+from pc2dae.web.alarm_file import SavedAlarms
 from pc2dae.web.child import Child
+from pc2dae.web.live_connection import BrokerConnection
 from pc2dae.web.live_feed import LiveFeed
-from pc2dae.web.live_models import Connect, LiveChannel, LiveState, Replay
+from pc2dae.web.live_match import Match, Payload
+from pc2dae.web.live_models import Connect, LinkState, LiveState, Replay
+from pc2dae.web.live_saved import ConfirmedEstimates, SavedConnection
 from pc2dae.web.problems import Refused
+from pc2dae.web.recorder import LivePayload, Recorder, Recording
 from pc2dae.web.settings import Settings
+from pc2dae.web.store import now_ms
 from pc2dae.web.suites import Suites
 
+_log = logging.getLogger(__name__)
 _GREETING_S = 1.5  # a running gateway announces itself within this time
 _CONFIRM_S = 0.5
-_LONGEST = 16 * LARGEST
 
 
 class Live:
-    """The connection to the broker, the gateway and the replay; the MQTT client's thread only enqueues messages."""
+    """The connection to the broker, the gateway and the replay."""
 
-    def __init__(self, settings: Settings, suites: Suites) -> None:
+    def __init__(self, settings: Settings, suites: Suites, land: Callable[[Recording], None]) -> None:
         self.settings, self.suites = settings, suites
-        self.path = settings.data / "live.json"
-        self.confirmed = settings.data / "live" / "taken.json"  # what was received from our own gateway
-        self.wanted = Connect(broker=settings.broker, topic_in=settings.topic_in, topic_out=settings.topic_out)
-        self.payload: tuple[str, tuple[str, ...]] = ("black-kite", ())  # suite's name or file, families excluded
+        self.saved = SavedConnection(settings)
+        self.wanted = self.saved.completed(Connect(), None)
         self.calibration: tuple[Path, ...] = ()  # of its readings; a replayed flight has its own
-        self.suite: Suite = load_suite("black-kite")
-        self.state: Literal["off", "connecting", "connected", "lost"] = "off"
-        self.message: str | None = None
+        self.payload = Payload("black-kite", load_suite("black-kite"))
+        self.match = Match(suites)
+        self.message: str | None = None  # of the gateway, or of the start
         self.gateway: Literal["own", "online", "offline", "unknown"] = "unknown"
-        self.feed = LiveFeed()
-        self.client: mqtt.Client | None = None
+        self.recorder = Recorder(settings.data / "recordings", self._recorded_payload, land)
+        self.feed = LiveFeed(self.recorder)
+        self.feed.alarms.adopt(self.payload.suite)
+        self.alarm_file = SavedAlarms(self.feed.alarms, settings.data / "alarms.json")
+        self.stopping = asyncio.Event()
+        self.watching: asyncio.Task[None] | None = None
+        self.connection: BrokerConnection | None = None
         self.own: Child | None = None
         self.replay: Replay | None = None
         self.player: Child | None = None
         self.playing: asyncio.Task[None] | None = None
         self.tasks: list[asyncio.Task[None]] = []
 
+    @property
+    def state(self) -> Literal["off", "connecting", "connected", "lost"]:
+        """The state of the connection."""
+        return "off" if self.connection is None else self.connection.state
+
     async def start(self) -> None:
         """Restore the connection of the previous server process."""
-        self.loop = asyncio.get_running_loop()
-        with suppress(OSError, ValidationError):
-            self.feed.resume(Taken.model_validate_json(self.confirmed.read_bytes()))
-        with suppress(OSError, ValidationError):
+        self.alarm_file.load()
+        if (wanted := self.saved.load()) is not None:
             try:
-                await self.connect(Connect.model_validate_json(self.path.read_bytes()))
-            except Pc2daeError as error:  # the broker may no longer be allowed
+                await self.connect(wanted)
+            except (Pc2daeError, OSError) as error:  # the broker may no longer be allowed, the suite be deleted
                 self.message = str(error)
+        self.recorder.start(is_connected=self.state != "off")
+        self.watching = asyncio.create_task(self._watch())
 
     async def stop(self) -> None:
         """Close everything; the next start connects again."""
         self.feed.buffer.close()
+        self.stopping.set()
+        if self.watching is not None:
+            await self.watching
         await self._close()
+        await self.recorder.stop()
+
+    def _recorded_payload(self, flight: str) -> LivePayload:
+        """What is being received, for a new recording."""
+        is_replay = self.replay is not None and self.replay.name == flight
+        title = f"Replay of {flight[:-7]}" if is_replay else ""  # without its random end
+        readings = load_suite(self.payload.source)
+        return LivePayload(readings, self.wanted.model, self.payload.exclude, self.calibration, title)
+
+    # ── alarms ──
+
+    async def _watch(self) -> None:
+        """Judge silence every second, and save alarms; a last time when the server stops."""
+        while not self.stopping.is_set():
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self.stopping.wait(), 1.0)
+            self.feed.alarms.judge_silence(now_ms(), self._link())
+            try:
+                await self.alarm_file.save()
+            except Refused as error:
+                _log.warning("%s", error)
+
+    def _link(self) -> LinkState:
+        """How the samples arrive."""
+        reason = "" if self.connection is None else self.connection.reason
+        return self.feed.link.shown(now_ms(), is_on=self.state != "off" or self._is_playing, reason=reason)
+
+    @property
+    def _is_playing(self) -> bool:
+        return self.replay is not None and self.replay.state in ("starting", "running")
 
     # ── the connection ──
 
     async def connect(self, wanted: Connect) -> None:
         """Connect to a broker, replacing the current connection."""
-        address = wanted.broker or self.settings.broker
-        broker = Broker.parse(address)
-        if not self.settings.allows(address):
+        wanted = self.saved.completed(wanted, self.wanted)
+        broker = Broker.parse(**self.saved.login(wanted))
+        if not self.settings.allows(f"{broker.host}:{broker.port}"):
             raise Refused(403, "only brokers named when the server was started may be used",
                           hint="restart it with --broker HOST:PORT")  # fmt: skip
         source = self.suites.source(wanted.suite)
         suite, calibrations = load_suite(source), [read_calibration(path) for path in self.settings.calibration]
-        suite = CalibrationSeries(calibrations, suite).suite if calibrations else suite
+        if wanted.exclude:
+            suite.only(wanted.exclude)  # an unknown name is an error
+        series = CalibrationSeries(calibrations, suite) if calibrations else None
+        suite, calibrated = (series.suite, series.units) if series is not None else (suite, ())
+        out = str(wanted.topic_out)
+        topics = [(out, 1), (f"{out}/status", 1), (f"{out}/model", 1), (f"{out}/health", 0), (str(wanted.topic_in), 0)]
+        connection = BrokerConnection(broker, topics, on_state=self._changed, on_message=self._take)
         await self._close()
-        self.wanted = wanted.model_copy(update={
-            "broker": address,
-            "topic_in": wanted.topic_in or self.settings.topic_in,
-            "topic_out": wanted.topic_out or self.settings.topic_out,
-        })  # fmt: skip
-        self.payload, self.suite, self.calibration = (str(source), ()), suite, self.settings.calibration
-        write_text(self.path, self.wanted.model_dump_json())
-        self.state, self.message, self.gateway = "connecting", None, "unknown"
-        self.client = broker.client("")
-        self.client.on_connect = self._on_connect
-        self.client.on_disconnect = self._on_disconnect
-        self.client.on_message = self._on_message
-        broker.connect(self.client)
+        self.wanted = wanted
+        self.payload = Payload(str(source), suite, tuple(wanted.exclude))
+        self.calibration = self.settings.calibration
+        self.saved.store(wanted)
+        self.message, self.gateway = None, "unknown"
+        self.match.foreign = None
+        self.feed.alarms.adopt(suite, calibrated)
+        self.feed.restart(suite.rate_hz, self._confirmed().read())
+        self.connection = connection
+        connection.open()
         self.tasks = [asyncio.create_task(self._confirm())]
         if not wanted.listen_only:
             self.tasks.append(asyncio.create_task(self._run_gateway()))
@@ -101,7 +148,9 @@ class Live:
     async def disconnect(self) -> None:
         """Disconnect, and do not reconnect at the next start."""
         await self._close()
-        self.path.unlink(missing_ok=True)
+        self.wanted.password = None
+        self.saved.delete()
+        self.recorder.end_all()
 
     async def _close(self) -> None:
         await self.stop_replay()
@@ -112,37 +161,17 @@ class Live:
         if self.own is not None:
             await self.own.end(gently=True)
             self.own = None
-        if self.client is not None:
-            client, self.client = self.client, None
-            await asyncio.to_thread(_close, client)
-        self.state, self.gateway = "off", "unknown"
+        if self.connection is not None:
+            connection, self.connection = self.connection, None
+            await connection.close()
+        self.gateway = "unknown"
+        self.feed.link.restart(None)
         self.feed.buffer.notify()
 
-    def _on_connect(self, client: mqtt.Client, data: Any, flags: Any, code: Any, properties: Any) -> None:
-        if code.is_failure:
-            state = "lost" if self.state == "connected" else self.state
-            self._soon(self._set, state, f"broker refused the connection: {code}")
-            return
-        out = str(self.wanted.topic_out)
-        client.subscribe([(out, 1), (f"{out}/status", 1), (f"{out}/health", 0), (str(self.wanted.topic_in), 0)])
-        self._soon(self._set, "connected", None)
-
-    def _on_disconnect(self, client: mqtt.Client, data: Any, flags: Any, code: Any, properties: Any) -> None:
-        self._soon(self._set, "lost", "connection to the broker lost; reconnecting")
-
-    def _on_message(self, client: mqtt.Client, data: Any, message: mqtt.MQTTMessage) -> None:
-        if len(message.payload) <= _LONGEST:
-            self._soon(self._take, message.topic, bytes(message.payload))
-
-    def _soon(self, call: Any, *arguments: Any) -> None:
-        with suppress(RuntimeError):  # the event loop has ended
-            self.loop.call_soon_threadsafe(call, *arguments)
-
-    def _set(self, state: Literal["connecting", "connected", "lost"], message: str | None) -> None:
-        if self.client is not None:
-            self.feed.receipts.is_behind |= state == "connected"
-            self.state, self.message = state, message
-            self.feed.buffer.notify()
+    def _changed(self) -> None:
+        """The connection has changed its state."""
+        self.feed.receipts.is_behind |= self.state == "connected"
+        self.feed.buffer.notify()
 
     def _take(self, topic: str, payload: bytes) -> None:
         out = str(self.wanted.topic_out)
@@ -150,24 +179,31 @@ class Live:
             self.feed.add_estimate(payload, in_order=self.own is not None)
         elif topic == f"{out}/health":
             self.feed.add_health(payload)
+        elif topic == f"{out}/model":
+            self.match.read_card(payload)
         elif topic == f"{out}/status":
+            if payload == b"online":
+                self.feed.receipts.expect_repeats()
             if self.own is None:
                 self.gateway = "online" if payload == b"online" else "offline" if payload == b"offline" else "unknown"
             self.feed.buffer.notify()
         else:
             self.feed.add_sample(payload)
 
+    def _confirmed(self) -> ConfirmedEstimates:
+        return ConfirmedEstimates(self.settings.data / "live", self.wanted.model, self.payload, self.calibration)
+
     async def _confirm(self) -> None:
         """Confirm estimates to our own gateway, which keeps them until then."""
         while True:
             await asyncio.sleep(_CONFIRM_S)
-            if self.own is None or self.client is None or self.state != "connected":
+            if self.own is None or self.connection is None or self.state != "connected":
                 continue
             confirmation = self.feed.receipts.confirmation()
             if confirmation is not None:
-                text = confirmation.model_dump_json()
-                await asyncio.to_thread(write_text, self.confirmed, text)  # first: the gateway deletes confirmed ones
-                self.client.publish(f"{self.wanted.topic_out}/taken", text, qos=1)
+                await asyncio.to_thread(self.recorder.sync)
+                await asyncio.to_thread(self._confirmed().write, confirmation)  # first: the gateway deletes them
+                self.connection.publish(f"{self.wanted.topic_out}/taken", confirmation.model_dump_json())
 
     # ── child processes: gateway and replay ──
 
@@ -180,29 +216,34 @@ class Live:
             if self.own is None and self.gateway == "online":
                 await asyncio.sleep(_GREETING_S)
                 continue
-            suite, exclude = self.payload
+            if self.own is None:
+                self.feed.resume(self._confirmed().read())  # the numbers of another gateway are not ours
             self.own = Child("pc2dae.web.gateway")
             self.gateway = "own"
             self.feed.buffer.notify()
-            spec = {"broker": self.wanted.broker, "topic_in": self.wanted.topic_in, "topic_out": self.wanted.topic_out,
-                    "model": self.wanted.model, "suite": suite, "exclude": exclude,
-                    "calibration": [str(path) for path in self.calibration],
-                    "state": str(self.settings.data / "live")}  # fmt: skip
+            spec = {"broker": self.saved.login(self.wanted), "topic_in": self.wanted.topic_in,
+                    "topic_out": self.wanted.topic_out, "model": self.wanted.model, "suite": self.payload.source,
+                    "exclude": self.payload.exclude, "calibration": [str(path) for path in self.calibration],
+                    "state": str(self.settings.data / "live"), "recordings": str(self.recorder.folder)}  # fmt: skip
             async for report in self.own.run(spec):
                 self.message = report.get("error", self.message)
             await asyncio.sleep(1.0)
 
-    async def play(self, name: str, flight: str, file: str, suite: str, exclude: list[str], speed: float) -> Replay:
+    async def play(
+        self, name: str, flight: str, file: str, suite: str, exclude: list[str], speed: float, *, restamp: bool
+    ) -> Replay:
         """Send a stored flight as if it were flying; without a broker, through a gateway in the child process."""
-        if self.replay is not None and self.replay.state in ("starting", "running"):
+        if self._is_playing:
             raise Refused(409, "a flight is being replayed", hint="stop it first")
-        described = load_suite(suite)
         before = (self.payload, self.calibration)
-        self.payload, self.suite, self.calibration = (suite, tuple(exclude)), described, ()
-        if self.own is not None and (self.payload, self.calibration) != before:
-            await self.own.end(gently=True)  # it is restarted with this flight's payload
+        self.payload, self.calibration = Payload(suite, load_suite(suite), tuple(exclude)), ()
+        self.feed.alarms.adopt(self.payload.suite)
+        if (self.payload, self.calibration) != before:
+            if self.own is not None:
+                await self.own.end(gently=True)  # it is restarted with this flight's payload
+            self.feed.restart(self.payload.suite.rate_hz, self._confirmed().read())
         self.replay = Replay(flight=flight, name=name, speed=speed, state="starting", direct=self.state == "off")
-        spec = {"file": file, "name": name, "speed": speed, "broker": self.wanted.broker,
+        spec = {"file": file, "name": name, "speed": speed, "restamp": restamp, "broker": self.saved.login(self.wanted),
                 "topic": self.wanted.topic_in, "direct": self.replay.direct, "model": self.wanted.model,
                 "suite": suite, "exclude": exclude}  # fmt: skip
         self.player = Child("pc2dae.web.replay")
@@ -222,6 +263,7 @@ class Live:
                 self.feed.buffer.notify()
         if replay.state in ("starting", "running"):
             replay.state = "done" if replay.sent == replay.of and replay.of else "failed"
+        self.recorder.end(replay.name, is_complete=replay.direct)
         self.feed.buffer.notify()
 
     async def stop_replay(self) -> None:
@@ -231,34 +273,26 @@ class Live:
                 self.replay.state = "stopped"
             await self.player.end()
             self.player = None
+            if self.feed.link.flight == self.replay.name:
+                self.feed.link.restart(None)
             self.feed.buffer.notify()
 
     def shown(self) -> LiveState:
         """Live state except for the estimates."""
-        channels = [
-            LiveChannel(name=c.name, units=c.units, family=family.name, lower_bound=c.lower_bound)
-            for family in self.suite.family
-            for c in family.channel
-            if family.name not in self.payload[1]
-        ]
-        error = self.replay.error if self.replay is not None else None
+        feed, wanted, replay = self.feed, self.wanted, self.replay
+        reason = "" if self.connection is None else self.connection.reason
+        channels = self.match.channels(self.payload, feed.with_data, is_own=self.gateway == "own" or self._is_playing)
+        mismatch, fitting = self.match.judge(self.payload, feed.seen, channels)
+        error = replay.error if replay is not None else None
         return LiveState(
-            state=self.state, broker=str(self.wanted.broker), topic_in=str(self.wanted.topic_in),
-            topic_out=str(self.wanted.topic_out), model=self.wanted.model, suite=self.suite.name,
-            listen_only=self.wanted.listen_only, channels=channels, gateway=self.gateway, flight=self.feed.flight,
-            latency_s=self.feed.latency_s, calibrated=self.feed.calibrated, counters=self.feed.counters(),
-            replay=self.replay, message=self.message or error or "",
+            state=self.state, broker=str(wanted.broker), topic_in=str(wanted.topic_in),
+            topic_out=str(wanted.topic_out), model=wanted.model, suite=self.payload.suite.name,
+            exclude=list(self.payload.exclude), user=wanted.user, tls=bool(wanted.tls),
+            listen_only=wanted.listen_only, channels=channels,
+            ignored=[] if mismatch else self.match.ignored(self.payload, feed.seen, channels),
+            mismatch=mismatch, fitting=fitting, link=self._link(),
+            is_replay=self._is_playing or (feed.link.speed is not None and self.state != "off"),
+            gateway=self.gateway, flight=feed.flight, latency_s=feed.latency_s, calibrated=feed.calibrated,
+            counters=feed.counters(), replay=replay, recording=self.recorder.shown(),
+            message=reason or self.message or error or self.recorder.problem,
         )  # fmt: skip
-
-
-def _close(client: mqtt.Client) -> None:
-    client.disconnect()
-    client.loop_stop()
-
-
-def check_broker(text: str) -> None:
-    """Refuse an invalid broker address."""
-    try:
-        Broker.parse(text)
-    except Pc2daeError as error:
-        raise Refused(422, Exception.__str__(error), hint=error.hint) from None

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import suppress
 
-KEPT = 900  # estimates sent to a newly opened page
+KEPT = 1800  # events sent to a newly opened page: samples and estimates of 15 minutes
 
 
 class LiveBuffer:

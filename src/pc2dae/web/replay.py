@@ -17,6 +17,7 @@ from pc2dae.edge.replay import Message, messages, play
 from pc2dae.errors import Pc2daeError
 from pc2dae.flight.schema import suite_of
 from pc2dae.flight.store import read_flight
+from pc2dae.view.track import wind_vector
 from pc2dae.web.limits import confine
 from pc2dae.web.settings import Limits
 
@@ -33,14 +34,16 @@ def main() -> None:
         suite, count = suite_of(flight), flight.sizes["time"]
         _report(sent=0, of=count)
         run = _play if spec["direct"] else _publish
-        run(messages(flight, suite, spec["name"]), count, spec, spec["speed"] * suite.rate_hz)
+        message = messages(flight, suite, spec["name"], wind=wind_vector(flight), speed=spec["speed"],
+                           restamp=spec["restamp"])  # fmt: skip
+        run(message, count, spec, spec["speed"] * suite.rate_hz)
     except Pc2daeError as error:
         _report(error=str(error))
 
 
 def _publish(message: Message, count: int, spec: dict[str, Any], rate_hz: float) -> None:
     """Replay over the broker."""
-    broker, reported = Broker.parse(spec["broker"]), 0.0
+    broker, reported = Broker.parse(**spec["broker"]), 0.0
 
     def progress(sent: int) -> None:
         nonlocal reported

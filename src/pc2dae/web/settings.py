@@ -43,6 +43,7 @@ class Settings:
     broker: str = "localhost:1883"
     more_brokers: tuple[str, ...] = ()  # also selectable on the page
     any_broker: bool = False  # any broker is selectable: users can then probe for open ports
+    ca: Path | None = None  # authority of the brokers' certificates; default: the system's
     topic_in: str = "smoke/raw"
     topic_out: str = "smoke/clean"
     calibration: tuple[Path, ...] = ()  # of the live payload's readings

@@ -1,0 +1,83 @@
+"""What the live view stores for the next start of the server: the connection, and the estimates received."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from pydantic import SecretStr, ValidationError
+
+from pc2dae.atomic import write_text
+from pc2dae.edge.card import digest
+from pc2dae.edge.messages import Taken
+from pc2dae.web.live_match import Payload
+from pc2dae.web.live_models import Connect
+from pc2dae.web.settings import Settings
+
+
+class SavedConnection:
+    """`live.json`, and `live/password`, which only its owner can read."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.path, self.secret = settings.data / "live.json", settings.data / "live" / "password"
+
+    def completed(self, wanted: Connect, before: Connect | None) -> Connect:
+        """The request with its defaults, and with the password given before for the same broker and user."""
+        settings = self.settings
+        defaults = {"broker": settings.broker, "topic_in": settings.topic_in, "topic_out": settings.topic_out,
+                    "tls": settings.ca is not None}  # fmt: skip
+        given = wanted.model_copy(update={k: v for k, v in defaults.items() if getattr(wanted, k) is None})
+        if before is None or given.password is not None or given.user is None:
+            return given
+        is_same = all(getattr(given, key) == getattr(before, key) for key in ("broker", "user", "tls"))
+        return given.model_copy(update={"password": before.password}) if is_same else given
+
+    def login(self, wanted: Connect) -> dict[str, Any]:
+        """Address and credentials as `Broker.parse` takes them."""
+        password = None if wanted.password is None else wanted.password.get_secret_value()
+        ca = str(self.settings.ca) if wanted.tls and self.settings.ca is not None else None
+        return {"text": wanted.broker, "user": wanted.user, "password": password, "tls": wanted.tls, "ca": ca}
+
+    def load(self) -> Connect | None:
+        """The stored connection."""
+        with suppress(OSError, ValidationError):
+            wanted = Connect.model_validate_json(self.path.read_bytes())
+            with suppress(OSError, UnicodeDecodeError):
+                wanted.password = SecretStr(self.secret.read_text(encoding="utf-8"))
+            return wanted
+        return None
+
+    def store(self, wanted: Connect) -> None:
+        """Connect so at the next start."""
+        if wanted.password is None:
+            self.secret.unlink(missing_ok=True)
+        else:
+            write_text(self.secret, wanted.password.get_secret_value(), is_private=True)
+        write_text(self.path, wanted.model_dump_json(exclude={"password"}))
+
+    def delete(self) -> None:
+        """Do not connect at the next start."""
+        self.path.unlink(missing_ok=True)
+        self.secret.unlink(missing_ok=True)
+
+
+class ConfirmedEstimates:
+    """What was received of our own gateway with a payload; with another one it numbers its flights independently."""
+
+    def __init__(self, folder: Path, model: str, payload: Payload, calibration: Sequence[Path]) -> None:
+        parts = [model, payload.suite.model_dump_json(), payload.exclude, [str(path) for path in calibration]]
+        self.path = folder / f"{digest(json.dumps(parts).encode())[:16]}.taken.json"
+
+    def read(self) -> dict[str, int]:
+        """The last number of each flight."""
+        with suppress(OSError, ValidationError):
+            return Taken.model_validate_json(self.path.read_bytes()).taken
+        return {}
+
+    def write(self, confirmation: Taken) -> None:
+        """Store a confirmation."""
+        write_text(self.path, confirmation.model_dump_json())
