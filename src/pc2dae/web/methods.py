@@ -30,7 +30,9 @@ _FILTERS = {
     "raw": ("Raw", "as measured: a reference"),
     "constant": ("Constant", "the mean: perfectly smooth and useless; a reference"),
 }
+LIVE = Method(name="live", title="Live", kind="live", note="received while the flight was recorded")
 METHODS: dict[str, Method] = {
     **{n: Method(name=n, title=t, kind="model", note=note) for n, (t, note) in _MODELS.items()},
     **{n: Method(name=n, title=t, kind="filter", note=note) for n, (t, note) in _FILTERS.items()},
+    LIVE.name: LIVE,
 }
