@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
-from pc2dae.align.ingest_report import IngestReport
 from pc2dae.arrays import Mask
 from pc2dae.denoiser import Denoiser, Estimate
 from pc2dae.edge.adaptive import AdaptiveDenoiser, lag_attributes
@@ -30,8 +29,10 @@ from pc2dae.windows.arrays import arrays_of, at_centres, blend, with_estimate
 if TYPE_CHECKING:
     import pandas as pd
 
+    from pc2dae.align.ingest_report import IngestReport
     from pc2dae.calibration.curve import Calibration
     from pc2dae.calibration.intervals import Interval
+    from pc2dae.logs.sniff import Period
     from pc2dae.qc import Verdict
     from pc2dae.training.fit import Look, TrainingSettings
 
@@ -89,20 +90,22 @@ def ingest(
     offsets: Mapping[str, float] | None = None,
     metadata: Mapping[str, str] | None = None,
     salvage: bool = False,
+    period: Period = (None, None),
 ) -> tuple[xr.Dataset, IngestReport]:
     """Read logs, align them to one clock and grid, flag and compensate; also return a report of each file.
 
     `calibration` takes factory sheets and files of `pc2dae calibrate`. `compensation` overrides the suite's: `aan-803`,
     or `equation-1` as in the paper. With `correct_loading`, black carbon is corrected for the loading of its filter.
     `offsets` say how far an instrument's clock is ahead [s] (`{"stap": 95.0}`), instead of searching it; `metadata` are
-    ACDD attributes (`creator_name`, `institution`, …) that override the suite's.
+    ACDD attributes (`creator_name`, `institution`, …) that override the suite's. `period` selects one of several
+    flights in a file: rows from its first stamp (inclusive) to its second (exclusive), as logged, in UTC.
     """
     from pc2dae.align.clock_faults import repair_stamps
     from pc2dae.align.clocks import find_clocks
     from pc2dae.align.delays import response_delays
     from pc2dae.align.gaps import check_gaps
     from pc2dae.align.grid import align
-    from pc2dae.align.ingest_report import source_reports
+    from pc2dae.align.ingest_report import IngestReport, source_reports
     from pc2dae.calibration.compensate import compensate
     from pc2dae.calibration.curve import is_calibration
     from pc2dae.logs import read_logs
@@ -112,7 +115,7 @@ def ingest(
 
     attributes = checked_metadata(metadata or {})
     given = [Path(path) for path in paths]
-    book = read_logs(given, zone=zone, suite=_suite(suite), salvage=salvage)
+    book = read_logs(given, zone=zone, suite=_suite(suite), salvage=salvage, period=period)
     files = [calibration] if isinstance(calibration, str | PathLike) else calibration
     curves = [path for path in files if is_calibration(path)]
     streams = book.streams

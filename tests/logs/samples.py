@@ -103,6 +103,15 @@ def texts() -> dict[str, bytes]:
         '"2024-04-19 at 14:15"\r\nDate(Y-M-D)\tTime(H:M:S)\tCO2(ppm)\tH2O(ppt)\tCell_Temperature(C)\tCell_Pressure(kPa)\r\n'
         + "".join(f"2024-04-19\t{clock(i)}\t{430 + 0.25 * (i % 17):.2f}\t10.30\t51.73\t91.26\r\n" for i in t)
     )
+    li7810 = (
+        "Model:\tLI-7810\nSN:\tTG10-1\nTimezone:\tUS/Mountain\n"
+        "DATAH\tSECONDS\tNANOSECONDS\tNDX\tDIAG\tREMARK\tDATE\tTIME\tH2O\tCO2\tCH4\tCAVITY_P\tCAVITY_T\tCHK\n"
+        "DATAU\tsecs\tnsecs\tindex\tdiag\t\tdate\ttime\tppm\tppm\tppb\tkPa\t°C\tCHK\n"
+        + "".join(
+            f'DATA\t{1713536130 + i}\t772145032\t{i}\t{4 if i == 3 else 0}\t""\t2024-04-19\t08:15:30\t223.9\t{430 + 0.5 * (i % 9)}\t2074.5\t40.729\t55.0003\t54\n'
+            for i in t
+        )
+    )
     quantaq = (
         ",id,timestamp,timestamp_local,sn,rh,temp,opcn3_pm1,opcn3_pm25,opcn3_pm10,co_we,co_ae,flag,lat,lon,device_state\n"
         + "".join(
@@ -146,7 +155,7 @@ def texts() -> dict[str, bytes]:
         ]
     )  # fmt: skip
     return {
-        "ae51": ae51.encode(), "licor": licor.encode(), "li840a": li840a.encode(), "quantaq": quantaq.encode(), "stap": stap.encode(),
+        "ae51": ae51.encode(), "licor": licor.encode(), "li840a": li840a.encode(), "li7810": li7810.encode(), "quantaq": quantaq.encode(), "stap": stap.encode(),
         "flight_computer": computer.encode(), "greenbox": with_header.encode(), "greenbox_bare": ("\n".join(green) + "\n").encode(),
         "icartt": (icartt + "\n").encode(), "goamazon": workbook(),
     }  # fmt: skip

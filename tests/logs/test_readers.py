@@ -77,6 +77,7 @@ CASES = {  # name → instrument, first stamp, a column with a value: (row, valu
     "ae51": ("ae51", "2024-04-19T14:15:30", "bc", 1, 1537.0),
     "licor": ("licor", "2024-04-19T14:15:30", "co2", 2, 432.0),
     "li840a": ("li840a", "2024-04-19T14:15:30", "cell_pressure", 0, 912.6),
+    "li7810": ("li7810", "2024-04-19T14:15:30", "co2", 1, 430.5),
     "quantaq": ("quantaq", "2024-04-19T14:17:30", "pm1", 1, 2.5),
     "stap": ("stap", "2022-09-29T09:57:57", "absorption_450", 1, -1.1),
     "flight_computer": ("flight_computer", "2022-09-29T09:59:12", "co2", 1, 430.5),
@@ -103,6 +104,7 @@ def test_missing_words_sentinels_and_wrapped_values_are_missing(tmp_path):
     for name, column, row in (
         ("stap", "absorption_450", 0),
         ("icartt", "CO_ppb", 5),
+        ("li7810", "ch4", 3),
         ("greenbox", "co2", 9),
         ("goamazon", "nox", 7),
     ):

@@ -120,6 +120,9 @@ def test_a_denoised_flight_comes_back_with_its_run(ground: Ground, dropped: dict
     assert ground.client.delete(f"/api/flights/{again['id']}").status_code == 204
     assert ground.client.get(f"/api/flights/{again['id']}").status_code == 404
     assert not (ground.settings.data / "flights" / again["id"]).exists()
+    assert ground.client.post(f"/api/flights/{again['id']}/restore").json()["name"] == "once more"
+    assert ground.get(f"/api/flights/{again['id']}")["default_run"] == again["default_run"]
+    assert ground.client.post(f"/api/flights/{again['id']}/restore").status_code == 404
 
 
 def test_unknown_columns_are_mapped_and_the_files_read_again(ground: Ground) -> None:

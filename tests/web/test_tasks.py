@@ -11,7 +11,8 @@ from pc2dae.errors import CalibrationError
 from pc2dae.flight import write_flight
 from pc2dae.flight.schema import new_flight
 from pc2dae.suite import parse_suite
-from pc2dae.web.tasks import _calibrations, _measured, _read, _renamed
+from pc2dae.web.reading import How, calibrations, read_uploads
+from pc2dae.web.tasks import _measured, _renamed
 from suites import make_suite
 
 
@@ -41,17 +42,17 @@ def test_a_calibration_among_the_uploads_is_applied_and_named(tmp_path: Path) ->
     made = doubling("co", "ppb")
     made.write(tmp_path / "uploads" / "file-0001.json")
     (tmp_path / "uploads" / "file-0002.json").write_text("{}")
-    curves = _calibrations(tmp_path)
+    curves = calibrations(tmp_path)
     (tmp_path / "uploads" / "file-0002.json").unlink()
-    flight, found = _read(tmp_path, None, None, curves)
+    flight, found = read_uploads(tmp_path, How(), {})
     assert [path.name for path in curves] == ["file-0001.json"]
     assert found["notes"] == ["a flight at level compensated", f"calibrated co with {made.label}"]
     np.testing.assert_allclose(flight["co"], flight["co_uncalibrated"] / 2)
-    assert _calibrations(tmp_path) == curves  # when the files are read again
+    assert calibrations(tmp_path) == curves  # when the files are read again
 
     (tmp_path / "calibrations" / "file-0001.json").write_text('{"kind": "pc2dae-calibration", "channels"')
     with pytest.raises(CalibrationError, match=r"file-0001\.json is not JSON"):
-        _read(tmp_path, None, None, curves)
+        read_uploads(tmp_path, How(), {})
 
 
 def read_pair() -> xr.Dataset:

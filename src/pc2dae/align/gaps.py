@@ -11,6 +11,12 @@ from pc2dae.flight.cells import longest_gap_s
 from pc2dae.flight.stream import Stream
 
 
+class SeveralFlights(FlightError):
+    """The records hold several flights; `pauses` are the last stamp before each pause and the first after it."""
+
+    pauses: list[tuple[np.datetime64, np.datetime64]]
+
+
 def check_gaps(streams: Sequence[Stream], rate_hz: float) -> None:
     """Refuse records, stamps repaired, that all pause for longer than half a day: two flights, or a wrong stamp."""
     time = np.sort(np.concatenate([stream.time for stream in streams]))
@@ -23,8 +29,10 @@ def check_gaps(streams: Sequence[Stream], rate_hz: float) -> None:
     stream = next(s for s in streams if (s.time == time[at + 1]).any())
     row = int(np.argmax(stream.time == time[at + 1])) + 1
     where = "" if " + " in stream.source else f", then {stream.source} continues in row {row:,}"
-    raise FlightError(
+    error = SeveralFlights(
         f"nothing was recorded from {before} to {after} UTC ({pause_s[at] / 86400:,.1f} days){where}:"
         " several flights, or a wrong stamp",
         hint="name one flight's logs at a time, or remove the rows whose clock was wrong",
     )
+    error.pauses = [(time[i], time[i + 1]) for i in np.flatnonzero(pause_s > longest)]
+    raise error

@@ -48,7 +48,9 @@ def header_of(head: Head) -> list[str]:
 def fits(head: Head, suite: Suite) -> bool:
     """Whether the file has the suite's time column and any of its channels."""
     header = header_of(head)
-    return _time_column(head, suite) in header and any((c.column or c.name) in header for c in suite.channels)
+    return set(_time_columns(head, suite)) <= set(header) and any(
+        (c.column or c.name) in header for c in suite.channels
+    )
 
 
 def fitting_preset(head: Head) -> Suite | None:
@@ -62,10 +64,12 @@ def fitting_preset(head: Head) -> Suite | None:
     return None
 
 
-def _time_column(head: Head, suite: Suite) -> str:
-    """The suite's time column; of a TOA5 table TIMESTAMP, unless the suite names another one."""
-    is_default = suite.time.column == TimeColumn().column
-    return toa5.TIME if is_default and toa5.recognises(head) else suite.time.column
+def _time_columns(head: Head, suite: Suite) -> list[str]:
+    """The suite's time column, or two written "date + time"; of a TOA5 table TIMESTAMP, unless the suite names one."""
+    named = suite.time.column
+    if named == TimeColumn().column and toa5.recognises(head):
+        return [toa5.TIME]
+    return [named] if named in header_of(head) else named.split(" + ")
 
 
 def read(file: LogFile, head: Head, *, zone: str | None, suite: Suite | None) -> list[Stream]:
@@ -73,14 +77,14 @@ def read(file: LogFile, head: Head, *, zone: str | None, suite: Suite | None) ->
     if suite is None:
         raise LogError(f"{file.name}: unknown instrument", hint="describe its columns in a suite and pass --suite")
     wanted = columns_of(suite)
-    is_toa5, time_column = toa5.recognises(head), _time_column(head, suite)
-    found = _found_columns(file, header_of(head), suite, wanted, time_column)
+    is_toa5, time_columns = toa5.recognises(head), _time_columns(head, suite)
+    found = _found_columns(file, header_of(head), suite, wanted, time_columns)
     table = read_table(
         file,
         is_header=lambda line: bool(line.strip()) and not line.startswith("#"),
         header=toa5.names(head) if is_toa5 else None,
         skip=toa5.HEADER_LINES if is_toa5 else 0,
-        time=[time_column],
+        time=time_columns,
         wanted=lambda h: list(found.values()),
         stamps=Stamps(format=suite.time.format),
         comment="#",
@@ -91,7 +95,7 @@ def read(file: LogFile, head: Head, *, zone: str | None, suite: Suite | None) ->
     if not table.is_zoned:
         utc = to_utc(table.time, suite.time.zone or zone, file=file.name, repairs=table.repairs)
     units = {c.name: c.units for c in suite.channels}
-    stated = toa5.units(head) if is_toa5 else {}
+    stated = (toa5.units(head) if is_toa5 else {}) | suite.column_units
     columns = {}
     for name, column in found.items():
         values = _without_sentinels(table, column, suite)
@@ -119,10 +123,10 @@ def _unit_of(column: str, stated: str, units: str) -> str:
 
 
 def _found_columns(
-    file: LogFile, header: list[str], suite: Suite, wanted: dict[str, str], time_column: str
+    file: LogFile, header: list[str], suite: Suite, wanted: dict[str, str], time_columns: list[str]
 ) -> dict[str, str]:
     """Those of the `wanted` columns that are in the header; an error if the time or a measured channel is not."""
-    if time_column not in header:
+    if time_column := next((name for name in time_columns if name not in header), None):
         if not all(name.isprintable() for name in header):
             raise LogError(f"{file.name}: not a text file", hint="name a table, or the log of a known instrument")
         raise LogError(

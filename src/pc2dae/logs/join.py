@@ -93,7 +93,7 @@ def _is_taken(new: _LogPart, chain: list[_LogPart], repeated: list[tuple[str, st
         if in_part.any():
             repairs.append(f"{int(in_part.sum()):,} rows also in {part.stream.source} used once")
     if kept.any():
-        chain.append(_part(_rows(replace(stream, repairs=tuple(repairs)), kept)))
+        chain.append(_part(rows_of(replace(stream, repairs=tuple(repairs)), kept)))
     else:
         others = " and ".join(part.stream.source for part, *_ in shared)
         repeated.append((stream.source, f"all its rows are also in {others}: used once"))
@@ -156,7 +156,8 @@ def _stamp(time: np.datetime64) -> str:
     return f"{np.datetime_as_string(time, unit='ms')}Z"
 
 
-def _rows(stream: Stream, kept: Mask) -> Stream:
+def rows_of(stream: Stream, kept: Mask) -> Stream:
+    """Some rows of a stream."""
     stamps = stream.notes.get("stamp")
     notes = stream.notes if stamps is None else stream.notes | {"stamp": stamps[kept]}
     columns = {name: values[kept] for name, values in stream.columns.items()}

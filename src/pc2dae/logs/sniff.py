@@ -26,6 +26,7 @@ from pc2dae.logs import (
     greenbox,
     icartt,
     li830,
+    li7810,
     licor,
     ma200,
     pms5003,
@@ -35,11 +36,12 @@ from pc2dae.logs import (
     toa5,
 )
 from pc2dae.logs.files import LogFile, find_files, head_lines
-from pc2dae.logs.join import joined
+from pc2dae.logs.join import joined, rows_of
 from pc2dae.logs.reader import Declared, Head
 from pc2dae.logs.stamps import NeedsChoice
 from pc2dae.suite import Suite
 
+Period = tuple[np.datetime64 | None, np.datetime64 | None]
 READERS: dict[str, ModuleType] = {
     "ma200": ma200,
     "ae51": ae51,
@@ -47,6 +49,7 @@ READERS: dict[str, ModuleType] = {
     "scd30": scd30,
     "li830": li830,
     "licor": licor,
+    "li7810": li7810,
     "pms5003": pms5003,
     "bme280": bme280,
     "ardupilot": ardupilot,
@@ -85,11 +88,17 @@ def declared(stream: Stream) -> Declared:
 
 
 def read_logs(
-    paths: Iterable[str | PathLike[str]], *, zone: str | None = None, suite: Suite | None = None, salvage: bool = False
+    paths: Iterable[str | PathLike[str]],
+    *,
+    zone: str | None = None,
+    suite: Suite | None = None,
+    salvage: bool = False,
+    period: Period = (None, None),
 ) -> LogBook:
     """Read every file under `paths`; a file named explicitly must be readable, one found in a folder may be skipped.
 
-    A damaged compressed file is an error; with `salvage`, the whole lines that can be unpacked are used.
+    A damaged compressed file is an error; with `salvage`, the whole lines that can be unpacked are used. Of a file that
+    holds several flights, `period` selects the rows from the first stamp (inclusive) to the second (exclusive).
     """
     given = [Path(path) for path in paths]
     book = LogBook()
@@ -107,7 +116,7 @@ def read_logs(
         where = ", ".join(str(path) for path in given)
         raise LogError(f"nothing readable in {where} ({reasons or 'no files'})",
                        hint="name the folder of a flight's logs, or pass --suite for plain CSV")  # fmt: skip
-    streams, too_far = _one_time(book.streams)
+    streams, too_far = _one_time(_during(book.streams, period))
     whole, repeated = joined(streams)
     return LogBook(whole, [*book.ignored, *too_far, *(Ignored(*one) for one in repeated)])
 
@@ -191,6 +200,22 @@ def _without_constants(stream: Stream, suite: Suite | None) -> Stream:
             columns[name] = np.where(gone, np.nan, values)
             repairs.append(f"{name}: {int(gone.sum()):,} sentinels taken as missing")
     return replace(stream, columns=columns, repairs=tuple(repairs))
+
+
+def _during(streams: list[Stream], period: Period) -> list[Stream]:
+    """The rows of the streams in a period."""
+    first, end = period
+    if first is None and end is None:
+        return streams
+    found = []
+    for stream in streams:
+        kept = np.ones(len(stream.time), dtype=bool)
+        kept &= True if first is None else stream.time >= first
+        kept &= True if end is None else stream.time < end
+        found += [rows_of(stream, kept)] if kept.any() else []
+    if not found:
+        raise LogError(f"no row between {first} and {end}", hint="choose another period")
+    return found
 
 
 def _one_time(streams: list[Stream]) -> tuple[list[Stream], list[Ignored]]:

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, ValidationIn
 from pc2dae.errors import SuiteError, nearest
 from pc2dae.suite.metadata import Metadata
 from pc2dae.suite.source import Source
-from pc2dae.suite.units import canonical_units, contradiction, is_mole_fraction
+from pc2dae.suite.units import canonical_units, contradiction, is_mole_fraction, spelled
 
 ENVIRONMENT = ("air_temperature", "relative_humidity", "air_pressure")  # degC, %, hPa
 Compensation = Literal["aan-803", "equation-1"]
@@ -194,6 +194,7 @@ class Suite(_Part):
     time: TimeColumn = TimeColumn()
     environment: dict[Literal["air_temperature", "relative_humidity", "air_pressure"], str] = {}
     motion: dict[Literal["latitude", "longitude", "altitude", "ground_speed"], str] = {}
+    column_units: dict[str, str] = {}  # of columns of environment and motion whose names state none
     altitude_reference: AltitudeReference | None = None  # default: by the column's name, else sea level
     family: tuple[Family, ...] = Field(min_length=1)
     sources: dict[str, Annotated[Source, PlainSerializer(str)]] = {}  # of channels and air, in instrument logs
@@ -202,6 +203,11 @@ class Suite(_Part):
     @classmethod
     def _sources_are_parsed(cls, table: object) -> object:
         return {n: _source(n, text) for n, text in table.items()} if isinstance(table, Mapping) else table
+
+    @field_validator("column_units")
+    @classmethod
+    def _column_units_are_units(cls, table: dict[str, str]) -> dict[str, str]:
+        return {column: canonical_units(spelled(units)) for column, units in table.items()}
 
     @property
     def channels(self) -> tuple[Channel, ...]:

@@ -12,6 +12,8 @@ Key = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{8,64}$")]  # of a flight, ru
 SuiteName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,39}$")]
 Zone = Annotated[str, Field(pattern=r"^[A-Za-z0-9_+:/-]{1,64}$")]
 Number = Annotated[float, Field(ge=-1e15, le=1e15, allow_inf_nan=False)]
+Offset = Annotated[float, Field(ge=-1e7, le=1e7, allow_inf_nan=False)]
+Answer = Annotated[str, Field(max_length=2000, pattern=r"^[^\x00-\x1f\x7f]*$")]
 Text = Annotated[str, Field(max_length=120, pattern=r"^[^\x00-\x1f\x7f]*$")]
 
 
@@ -49,7 +51,7 @@ class Method(BaseModel):
 
     name: str
     title: str
-    kind: Literal["model", "filter"]
+    kind: Literal["model", "filter", "live"]
     note: str
 
 
@@ -76,6 +78,101 @@ class Run(BaseModel):
     seconds: float | None = None
 
 
+class FlightMark(BaseModel):
+    """A moment that the operator has marked during a recorded flight."""
+
+    time: int = Field(description="ms since 1970")
+    note: str
+    motion: dict[str, float] = {}
+
+
+class MappedChannel(BaseModel):
+    """The mapping of one table column."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    column: Text
+    name: Text
+    units: Text
+    family: Text
+    t90_s: Number | None = None
+    lower_bound: Number = 0.0
+    valid_min: Number | None = None
+    valid_max: Number | None = None
+    detection_limit: Number | None = None
+    duplicate_of: Text | None = None
+
+
+class Mapping(BaseModel):
+    """A mapping of table columns, to be saved as a suite."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    time_column: Text = "time"
+    zone: Zone | None = None
+    time_format: Text | None = None
+    rate_hz: Annotated[float, Field(gt=0, le=100)] = 1.0
+    missing: Annotated[list[Number], Field(max_length=20)] = []
+    channels: Annotated[list[MappedChannel], Field(min_length=1, max_length=200)]
+    environment: dict[Literal["air_temperature", "relative_humidity", "air_pressure"], Text] = {}
+    motion: dict[Literal["latitude", "longitude", "altitude", "ground_speed"], Text] = {}
+    column_units: Annotated[dict[Text, Text], Field(max_length=20)] = {}
+
+
+class ReadAgain(BaseModel):
+    """How to read the uploaded files of a flight again; what is absent is decided by the files."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    suite: SuiteName | None = Field(default=None, description="name of a suite, or the name to save `mapping` under")
+    zone: Zone | None = None
+    mapping: Mapping | None = None
+    answers: Annotated[dict[Text, Answer], Field(max_length=50)] = Field(
+        default={}, description="by the questions' ids"
+    )
+    offsets: Annotated[dict[Text, Offset], Field(max_length=50, description="s that a clock is ahead")] = {}
+    salvage: bool = Field(default=False, description="use what a damaged compressed file still yields")
+    metadata: Annotated[dict[Text, Annotated[str, Field(max_length=1000)]], Field(max_length=50)] = {}
+    find_suite: bool = Field(default=True, description="whether a saved suite is found by the header of the file")
+
+
+class Details(BaseModel):
+    """Changes to what a flight is called and described as."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: Annotated[str, Field(min_length=1, max_length=80)] | None = None
+    notes: Annotated[str, Field(max_length=10_000)] | None = None
+    tags: Annotated[list[Annotated[Text, Field(min_length=1, max_length=40)]], Field(max_length=20)] | None = None
+
+
+class Split(BaseModel):
+    """Where to split a flight, or which parts of an upload to read as flights of their own."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    at: Annotated[list[int], Field(max_length=50, description="ms since 1970")] = []
+    parts: Annotated[list[int], Field(max_length=200, description="numbers of parts in the upload")] = []
+
+
+class Choice(BaseModel):
+    """One possible answer."""
+
+    value: str
+    words: str
+
+
+class Question(BaseModel):
+    """What the files leave open; the answer is sent to `/again`."""
+
+    id: str
+    kind: Literal["zone", "time", "names", "unit", "altitude", "same", "split", "flights"]
+    column: str | None = None
+    words: str
+    choices: list[Choice] = Field(default=[], description="empty: any text")
+    examples: list[str] = Field(default=[], description="first values of the column")
+
+
 class Flight(BaseModel):
     """A flight in the data folder."""
 
@@ -84,6 +181,8 @@ class Flight(BaseModel):
     state: State
     created: int = Field(description="ms since 1970")
     gallery: bool = False
+    recorded: bool = Field(default=False, description="received live by this server")
+    marks: list[FlightMark] = []
     suite: str | None = None
     zone: str | None = None
     start: int | None = Field(default=None, description="ms since 1970")
@@ -95,6 +194,15 @@ class Flight(BaseModel):
     default_run: str | None = None
     error: str | None = None
     hint: str | None = None
+    field: str | None = Field(default=None, description="of the form for reading again that the error is about")
+    notes: str = ""
+    tags: list[str] = []
+    how: ReadAgain = Field(default_factory=lambda: ReadAgain(), description="the last wish, kept when it fails")
+    questions: list[Question] = Field(default=[], description="to be answered before the flight can be read")
+    several: bool = Field(default=False, description="whether to ask if the files are several flights")
+    period: tuple[int | None, int | None] = Field(default=(None, None), description="part of the files, ms since 1970")
+    saved_suite: str | None = Field(default=None, description="the suite found again by the header of the file")
+    deleted: int | None = Field(default=None, description="ms since 1970")
 
 
 class ServerJob(BaseModel):
@@ -135,46 +243,6 @@ class RunWanted(BaseModel):
     strength: Annotated[float, Field(ge=0, le=1)] = 1.0
 
 
-class ReadAgain(BaseModel):
-    """How to read the uploaded files of a flight again."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    suite: SuiteName | None = None
-    zone: Zone | None = None
-
-
-class MappedChannel(BaseModel):
-    """The mapping of one table column."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    column: Text
-    name: Text
-    units: Text
-    family: Text
-    t90_s: Number | None = None
-    lower_bound: Number = 0.0
-    valid_min: Number | None = None
-    valid_max: Number | None = None
-    detection_limit: Number | None = None
-
-
-class Mapping(BaseModel):
-    """A mapping of table columns, to be saved as a suite."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    time_column: Text = "time"
-    zone: Zone | None = None
-    time_format: Text | None = None
-    rate_hz: Annotated[float, Field(gt=0, le=100)] = 1.0
-    missing: Annotated[list[Number], Field(max_length=20)] = []
-    channels: Annotated[list[MappedChannel], Field(min_length=1, max_length=200)]
-    environment: dict[Literal["air_temperature", "relative_humidity", "air_pressure"], Text] = {}
-    motion: dict[Literal["latitude", "longitude", "altitude", "ground_speed"], Text] = {}
-
-
 class SuiteChannel(BaseModel):
     """A channel of a suite."""
 
@@ -191,6 +259,7 @@ class SuiteShown(BaseModel):
 
     name: str
     shipped: bool
+    saved: int | None = Field(default=None, description="ms since 1970")
     channels: list[SuiteChannel]
 
 

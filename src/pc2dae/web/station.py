@@ -9,12 +9,16 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from pc2dae.errors import nearest
-from pc2dae.web.jobs import Jobs, Spec, end_child, start_child
+from pc2dae.atomic import write_text
+from pc2dae.errors import Pc2daeError, nearest
+from pc2dae.web.answers import field_of
+from pc2dae.web.jobs import Jobs, QueueFull, Spec, end_child, start_child
 from pc2dae.web.live import Live
-from pc2dae.web.methods import METHODS
+from pc2dae.web.methods import LIVE, METHODS
 from pc2dae.web.problems import Refused, nothing
-from pc2dae.web.schemas import Flight, Run, ServerJob
+from pc2dae.web.recorder import Recording
+from pc2dae.web.repair import check_zone, parts_at, parts_chosen, settle, split_off
+from pc2dae.web.schemas import Details, Flight, FlightMark, Question, ReadAgain, Run, ServerJob, Split
 from pc2dae.web.settings import MODEL, Settings
 from pc2dae.web.store import Store, new_id, now_ms
 from pc2dae.web.suites import Suites
@@ -35,13 +39,12 @@ class Station:
         self.store = Store(settings.data)
         self.suites = Suites(settings.data / "suites")
         self.jobs = Jobs(settings.limits, self._on_start, self._finish, workers=settings.workers)
-        self.live = Live(settings, self.suites)
+        self.live = Live(settings, self.suites, self._land)
         self.exports: dict[tuple[str, str | None, str], ServerJob] = {}
 
     async def start(self) -> None:
         """Resume unfinished jobs after a stop or crash, and create the gallery."""
         self.jobs.start()
-        await self.live.start()
         for flight in self.store.listed():
             self._resume(flight)
         for failed in [f for f in self.store.listed() if f.gallery and f.state == "failed"]:
@@ -49,6 +52,7 @@ class Station:
         if self.settings.gallery and not any(f.gallery for f in self.store.flights.values()):
             flight = Flight(id=new_id(), name="A simulated flight", state="queued", created=now_ms(), gallery=True)
             self._begin(flight, "gallery")
+        await self.live.start()
 
     def hush(self) -> None:
         """Close event streams before the server stops."""
@@ -65,21 +69,37 @@ class Station:
     def flight(self, number: str) -> Flight:
         """The flight with this identifier."""
         if (found := self.store.flights.get(number)) is None:
-            raise nothing("flight")
+            raise nothing("flight", number)
         return found
 
     def run(self, flight: str, number: str) -> Run:
         """The run with this identifier."""
         self.flight(flight)
         if (found := self.store.runs.get(flight, {}).get(number)) is None:
-            raise nothing("run")
+            raise nothing("run", number)
         return found
+
+    def describe(self, flight: Flight, details: Details) -> Flight:
+        """Change what a flight is called and described as."""
+        if details.name is not None:
+            flight.name = _printable(details.name)[:80].strip() or flight.name
+        if details.notes is not None:
+            flight.notes = details.notes
+        if details.tags is not None:
+            flight.tags = list(dict.fromkeys(tag.strip() for tag in details.tags if tag.strip()))
+        self.store.save(flight)
+        return flight
 
     def check_room(self) -> None:
         """Refuse an upload in advance if there is not enough disk space for it."""
         self.jobs.check_room()
-        if shutil.disk_usage(self.settings.data).free < _ROOM * self.settings.limits.upload_bytes:
+        if self._is_full():
+            self.store.purge(0)
+        if self._is_full():
             raise Refused(413, "the disk is nearly full", hint="delete flights that are no longer needed")
+
+    def _is_full(self) -> bool:
+        return shutil.disk_usage(self.settings.data).free < _ROOM * self.settings.limits.upload_bytes
 
     async def check_files(self, folder: Path) -> None:
         """Check an upload in a child process; refuse hostile or useless files."""
@@ -107,41 +127,85 @@ class Station:
         suite = upload.fields.get("suite") or None
         self.suites.check(suite)
         zone = upload.fields.get("zone") or None
-        if zone is not None and not re.fullmatch(r"[A-Za-z0-9_+:/-]{1,64}", zone):
-            raise Refused(422, "unknown time zone", hint='write "UTC", "-05:00" or "America/Regina"')
+        check_zone(zone)
         name = _title(upload.fields.get("name", "")) or _title(upload.title) or "flight"
         folder = self.store.folder(number)
         (folder / "names.json").write_text(json.dumps(upload.names))
+        (folder / "folders.json").write_text(json.dumps(upload.paths))
         flight = Flight(
-            id=number, name=name, state="queued", created=now_ms(), suite=suite, zone=zone, files=upload.files
-        )
+            id=number, name=name, state="queued", created=now_ms(), suite=suite, zone=zone, files=upload.files,
+            how=ReadAgain(suite=suite, zone=zone), several=upload.fields.get("several") == "ask",
+        )  # fmt: skip
         return flight, self._begin(flight, "intake")
 
-    def again(self, flight: Flight, suite: str | None, zone: str | None) -> ServerJob:
-        """Read a flight's files again with another suite or time zone."""
+    def again(self, flight: Flight, how: ReadAgain) -> ServerJob:
+        """Read a flight's files again in another way; the wish is kept even if it is refused."""
         self.jobs.check_room()
-        self.suites.check(suite)
         if flight.gallery or not (self.store.folder(flight.id) / "uploads").is_dir():
             raise Refused(409, "the files of this flight are not available", hint="upload them again")
         if flight.state in ("queued", "working"):
             raise Refused(409, "the flight is being read already")
+        flight.how = how
+        try:
+            flight.how = settle(self.suites, flight, how, self.store.facts(flight.id, name="intake") or {})
+        except Pc2daeError as error:
+            self._note_problem(flight, Exception.__str__(error), error.hint)
+            raise
+        flight.several = flight.several and how.answers.get("flights") != "one"
         for run in self.store.runs_of(flight.id):
             self.store.delete(flight.id, run.id)
-        (self.store.folder(flight.id) / "facts.json").unlink(missing_ok=True)
-        flight.suite, flight.zone, flight.attempts, flight.default_run = suite, zone, 0, None
+        for stale in ("facts.json", "intake.json"):
+            (self.store.folder(flight.id) / stale).unlink(missing_ok=True)
+        flight.suite, flight.zone, flight.attempts, flight.default_run = flight.how.suite, flight.how.zone, 0, None
         return self._begin(flight, "intake")
+
+    def _land(self, recording: Recording) -> None:
+        """Make a recorded flight one of the list; repeated after a crash, nothing is lost or done twice."""
+        self.jobs.check_room()
+        about = recording.about
+        marks = [FlightMark(time=m.time, note=m.note, motion=m.motion) for m in recording.marks]
+        flight = Flight(id=about["id"], name=_title(about["title"]), state="queued", created=about["started"],
+                        recorded=True, marks=marks)  # fmt: skip
+        self.store.save(flight)
+        folder = self.store.folder(flight.id)
+        write_text(folder / "names.json", "{}")
+        recording.folder.rename(folder / "recording")
+        self._begin(flight, "intake")
+
+    def split(self, flight: Flight, how: Split) -> list[Flight]:
+        """Read parts of a flight as flights of their own; the files stay with the flight too."""
+        if flight.gallery or flight.state in ("queued", "working"):
+            raise Refused(409, "the flight cannot be split now", hint="wait until it is read")
+        parts = parts_at(flight, how.at) if how.at else parts_chosen(self.store, flight, how.parts)
+        if self.jobs.waiting + len(parts) > self.settings.limits.queue:
+            raise QueueFull(f"{len(parts)} flights, {self.jobs.waiting} jobs are waiting", hint="choose fewer")
+        made = [split_off(self.store, flight, part) for part in parts]
+        for one in made:
+            self._begin(one, "intake")
+        return made
+
+    def _note_problem(self, flight: Flight, error: str | None, hint: str | None) -> None:
+        flight.error, flight.hint, flight.field = error, hint, field_of(error or "")
+        self.store.save(flight)
 
     def _begin(self, flight: Flight, kind: Any, *, job: str | None = None) -> ServerJob:
         """Queue the job that reads a flight's files and makes its first run."""
         run = new_id()
         flight.state, flight.job, flight.error, flight.hint = "queued", job or new_id(), None, None
+        flight.field, flight.saved_suite, flight.questions = None, None, []
         self.store.save(flight)
         folder = self.store.folder(flight.id)
         spec: Spec = {"folder": str(folder), "run": run, "model": MODEL, "title": slug(flight.name)}
         if kind == "intake":
             names = json.loads((folder / "names.json").read_text())
             suite = str(self.suites.source(flight.suite)) if flight.suite is not None else None
-            spec |= {"names": names, "suite": suite, "zone": flight.zone}
+            wish = flight.how
+            how = {"suite": suite, "zone": flight.zone, "offsets": wish.offsets, "metadata": wish.metadata,
+                   "salvage": wish.salvage, "period": flight.period, "names": wish.answers.get("names"),
+                   "several": flight.several, "saved": self.suites.by_header() if wish.find_suite else {}}  # fmt: skip
+            spec |= {"names": names, "how": how}
+            if flight.recorded:
+                spec["live"] = new_id()
         return self.jobs.add(ServerJob(id=flight.job, kind=kind, flight=flight.id, run=run), spec)
 
     def _resume(self, flight: Flight) -> None:
@@ -167,9 +231,11 @@ class Station:
             raise Refused(409, "the flight is not ready", hint="wait for its job")
         if method not in METHODS:
             raise Refused(422, f"unknown method '{method[:40]}'", hint=nearest(method, METHODS))
-        strength = round(strength, 2)
+        strength = 1.0 if method == LIVE.name else round(strength, 2)
         if (known := self.store.find_run(flight.id, method, strength)) is not None:
             return known, self.jobs.jobs.get(known.job or "") if known.state != "ready" else None
+        if method == LIVE.name:
+            raise Refused(409, "no estimates were received live for this flight", hint="choose another method")
         self.jobs.check_room()
         for failed in [r for r in self.store.runs_of(flight.id) if (r.method, r.strength) == (method, strength)]:
             self.store.delete(flight.id, failed.id)
@@ -227,13 +293,16 @@ class Station:
             return
         flight.job = None
         facts = self.store.facts(flight.id) if result is not None else None
+        intake = self.store.facts(flight.id, name="intake") or {}
         if facts is None:
-            flight.state, flight.error, flight.hint = "failed", job.error, job.hint
-            self.store.save(flight)
+            flight.state = "failed"
+            flight.questions = [Question.model_validate(question) for question in intake.get("questions", [])]
+            self._note_problem(flight, job.error, job.hint)
             return
         flight.state, flight.suite = "ready", flight.suite or facts["suite"]
         flight.start, flight.end, flight.span_s = facts["start"], facts["end"], facts["span_s"]
         outcome = result or {}
+        flight.saved_suite = outcome.get("saved")
         run = Run(id=str(job.run), flight=flight.id, method=outcome.get("method", MODEL), state="ready",
                   strength=outcome.get("strength", 1.0), created=now_ms(), seconds=outcome.get("seconds"))  # fmt: skip
         if "run_error" in outcome:
@@ -241,7 +310,21 @@ class Station:
         else:
             flight.default_run = run.id
         self.store.save(run)
+        if "live" in outcome:
+            self.store.save(Run(id=outcome["live"], flight=flight.id, method=LIVE.name, strength=1.0, state="ready",
+                                created=now_ms()))  # fmt: skip
         self.store.save(flight)
+        if flight.how.suite is not None:
+            self.suites.learn(flight.how.suite, intake.get("headers", []))
+            self._read_alike(intake.get("headers", []))
+
+    def _read_alike(self, headers: list[str]) -> None:
+        """Read other flights whose columns were asked about and are known now."""
+        for other in self.store.listed():
+            asks = any(question.kind in ("zone", "time", "unit", "altitude", "same") for question in other.questions)
+            stored = self.store.facts(other.id, name="intake") or {} if asks else {}
+            if set(stored.get("headers", [])) & set(headers) and self.jobs.waiting < self.settings.limits.queue:
+                self.again(other, ReadAgain())
 
     def _finish_run(self, run: Run | None, job: ServerJob) -> None:
         if run is None:
@@ -261,7 +344,7 @@ class Station:
             if job.state in ("queued", "working") and (run is None or job.run == run.id):
                 await self.jobs.cancel(job)
         if run is None:
-            self.store.delete(flight.id)
+            self.store.put_aside(flight.id)
         elif run.id in self.store.runs.get(flight.id, {}):
             self.store.delete(flight.id, run.id)
             if flight.default_run == run.id:
@@ -271,10 +354,14 @@ class Station:
 
 def _title(text: str) -> str:
     """A display name: printable, limited in length, without a known file extension."""
-    shown = "".join(c for c in text if c.isprintable())[:80].strip()
+    shown = _printable(text)[:80].strip()
     return re.sub(r"\.(csv|txt|log|bin|nc|ict|zip|gz)$", "", shown, flags=re.IGNORECASE)
 
 
 def slug(text: str) -> str:
     """A name that is safe in file names."""
     return re.sub(r"[^A-Za-z0-9]+", "-", text).strip("-")[:60] or "flight"
+
+
+def _printable(text: str) -> str:
+    return "".join(c for c in text if c.isprintable())

@@ -1,6 +1,7 @@
 """Flights and runs in the data folder: one folder each, with an atomically written record.
 
 flights/ID/record.json, uploads/, flight.nc, …; flights/ID/runs/RUN/record.json, clean.nc, …; suites/NAME.toml
+deleted/ID/… for a day, in which a flight can be restored.
 Only identifiers generated here are used in paths.
 """
 
@@ -23,6 +24,7 @@ from pc2dae.web.problems import Refused
 from pc2dae.web.schemas import Flight, Run
 
 _log = logging.getLogger(__name__)
+_KEPT_MS = 86_400_000  # a deleted flight
 _ID = re.compile(r"[A-Za-z0-9_-]{8,64}")
 
 
@@ -40,9 +42,10 @@ class Store:
     """The contents of the data folder; records are cached in memory and written on every change."""
 
     def __init__(self, data: Path) -> None:
-        self.home = data / "flights"
+        self.home, self.aside = data / "flights", data / "deleted"
         try:
-            self.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+            for folder in (self.home, self.aside):
+                folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         except OSError as error:
             raise Pc2daeError(f"the data folder {data} cannot be used ({error.strerror})",
                               hint="name another folder with --data") from None  # fmt: skip
@@ -50,6 +53,7 @@ class Store:
         self.runs: dict[str, dict[str, Run]] = {}
         for folder in self.home.iterdir():
             self._load(folder)
+        self.purge()
 
     def folder(self, flight: str, run: str | None = None) -> Path:
         """The folder of a flight or of one of its runs."""
@@ -83,8 +87,39 @@ class Store:
         same = [r for r in self.runs_of(flight) if (r.method, r.strength) == (method, strength)]
         return next((r for r in same if r.state != "failed"), None)
 
+    def put_aside(self, flight: str) -> None:
+        """Delete a flight with all its runs, so that it can be restored for a day."""
+        record = self.flights[flight]
+        record.deleted = now_ms()
+        self.save(record)
+        del self.flights[flight]
+        self.runs.pop(flight, None)
+        self.folder(flight).rename(self.aside / flight)
+        self.purge()
+
+    def restore(self, flight: str) -> Flight:
+        """A deleted flight, listed again with its runs."""
+        folder = self.folder(flight)
+        try:
+            (self.aside / flight).rename(folder)
+        except OSError:
+            raise Refused(404, "no deleted flight with this id", hint="flights are kept for a day") from None
+        self._load(folder)
+        self.save(self.flights[flight])
+        return self.flights[flight]
+
+    def purge(self, kept_ms: int = _KEPT_MS) -> None:
+        """Remove flights for good that were deleted `kept_ms` ago."""
+        for folder in self.aside.iterdir():
+            try:
+                gone = Flight.model_validate_json((folder / "record.json").read_bytes()).deleted or 0
+            except (OSError, ValidationError):
+                gone = 0
+            if now_ms() - gone >= kept_ms:
+                shutil.rmtree(folder, ignore_errors=True)
+
     def delete(self, flight: str, run: str | None = None) -> None:
-        """Delete a flight with all its runs, or one run."""
+        """Delete a flight with all its runs, or one run, for good."""
         folder = self.folder(flight, run)
         if run is None:
             del self.flights[flight]
@@ -116,6 +151,7 @@ class Store:
         except (OSError, ValidationError):
             _log.warning("%s cannot be read: the flight is not listed, its files are kept", folder / "record.json")
             return
+        flight.deleted = None  # restored, or the server stopped before the folder was moved
         self.flights[flight.id] = flight
         self.runs[flight.id] = {}
         for path in (folder / "runs").glob("*/record.json"):

@@ -8,52 +8,69 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import xarray as xr
 
 from pc2dae import pipeline
-from pc2dae.calibration.budget import budget_of
-from pc2dae.calibration.curve import KIND
-from pc2dae.errors import FlightError, LogError, Pc2daeError
+from pc2dae.calibration.curve import read_calibration
+from pc2dae.errors import FlightError, Pc2daeError
 from pc2dae.flight.netcdf import read_netcdf
-from pc2dae.flight.schema import add_history, suite_of
-from pc2dae.flight.store import is_flight, read_flight, write_flight
+from pc2dae.flight.schema import add_history
+from pc2dae.flight.store import read_flight, write_flight
 from pc2dae.plumes.combined import without_species
 from pc2dae.report import report
+from pc2dae.view.calibration_state import FILES
 from pc2dae.view.flight_view import FlightView
 from pc2dae.view.summary import as_measured
 from pc2dae.web.cached_estimate import CachedEstimate
 from pc2dae.web.facts import write_flight_facts, write_json, write_run_facts
-from pc2dae.web.tables import tables_in
+from pc2dae.web.reading import How, calibrations, questions_about, read_uploads
+from pc2dae.web.recording import live_run, write_recorded
+from pc2dae.web.tables import columns_of, table_heads
 
 Progress = Callable[[float, str], None]
 Result = dict[str, Any]
 _MADE = ("raw", "unbounded", "response", "uncertainty", "random_uncertainty", "systematic_uncertainty",
          "disagreement_uncertainty")  # by `denoise`  # fmt: skip
-_CALIBRATION_BYTES = 1_000_000  # largest calibration file: one of ten channels has 20 kB
 GALLERY = {"seed": 3, "minutes": 15.0}  # plumes in every family, negatives, gaps and a tape advance
 
 
 def intake(*, progress: Progress, folder: str, run: str, model: str, title: str, names: Mapping[str, str],
-           suite: str | None, zone: str | None) -> Result:  # fmt: skip
-    """Read the uploads of a flight, store it and make its first run."""
-    home = Path(folder)
+           how: dict[str, Any], live: str | None = None) -> Result:  # fmt: skip
+    """Read the uploads of a flight, store it and make its first run; with `live`, also that of its live estimates."""
+    home, wanted = Path(folder), How(**how)
+    if live is not None:
+        recorded = write_recorded(home / "recording", home / "uploads")
+        wanted = replace(wanted, suite=wanted.suite or str(recorded))
     progress(0.02, "recognising the instruments")
     try:
-        flight, found = _read(home, suite, zone, _calibrations(home))
+        flight, found = read_uploads(home, wanted, names)
     except Pc2daeError as error:
-        tables = tables_in(home / "uploads")
-        write_json(home / "intake.json", _renamed(tables | {"ignored": [], "sources": [], "notes": []}, home, names))
-        hint = "name its columns below" if tables["columns"] and suite is None else error.hint
+        asked = questions_about(error, home, wanted, names) | {"ignored": [], "sources": [], "notes": []}
+        write_json(home / "intake.json", _renamed(asked, home, names))
+        hint = "answer the questions below" if asked["questions"] else error.hint
+        hint = (
+            "name its columns below" if asked["columns"] and wanted.suite is None and not asked["questions"] else hint
+        )
         raise type(error)(_renamed(Exception.__str__(error), home, names), hint=hint) from None
-    found |= tables_in(home / "uploads", only=[i["file"] for i in found["ignored"]])
+    unread = {i["file"] for i in found["ignored"]}
+    tables = table_heads(list((home / "uploads").iterdir()))
+    headers = {"headers": [table.fingerprint for table in tables if table.file.name not in unread]}
+    unmapped = columns_of([table for table in tables if table.file.name in unread])["columns"]
+    found |= columns_of(tables) | {"unmapped": unmapped} | headers
     write_json(home / "intake.json", _renamed(found, home, names))
-    flight.attrs |= {"id": title, "title": f"flight {title}"}
+    flight.attrs |= {"id": title, "title": f"flight {title}", **_calibration_files(home, names)}
     clean = flight if flight.attrs["level"] == "denoised" else None
     measured = _measured(flight) if clean is not None else pipeline.prepare(flight)
-    return _keep(home, measured, clean, run=run, model=model, progress=progress)
+    result = _keep(home, measured, clean, run=run, model=model, progress=progress) | {"saved": found["saved_suite"]}
+    received = live_run(home / "recording", measured) if live is not None else None
+    if live is not None and received is not None:
+        _keep_run(home, received, live, progress)
+        result["live"] = live
+    return result
 
 
 def denoise(*, progress: Progress, folder: str, run: str, model: str, strength: float, full: str | None) -> Result:
@@ -100,38 +117,10 @@ def gallery(*, progress: Progress, folder: str, run: str, model: str, title: str
 KINDS: dict[str, Callable[..., Result]] = {"intake": intake, "run": denoise, "export": export, "gallery": gallery}
 
 
-def _calibrations(home: Path) -> list[Path]:
-    """Calibration files among the uploads; they are moved to their own folder, since they are no logs."""
-    folder = home / "calibrations"
-    for file in (home / "uploads").glob("*.json"):
-        if file.stat().st_size <= _CALIBRATION_BYTES and KIND.encode() in file.read_bytes():
-            folder.mkdir(exist_ok=True)
-            file.rename(folder / file.name)
-    return sorted(folder.glob("*.json"))
-
-
-def _read(home: Path, suite: str | None, zone: str | None, curves: list[Path]) -> tuple[xr.Dataset, Result]:
-    files = sorted((home / "uploads").iterdir())
-    ours = [file for file in files if is_flight(file)]
-    if ours and len(files) > 1 and any(file.suffix == ".nc" for file in ours):
-        raise LogError("a netCDF flight cannot be combined with other files", hint="drop it alone")
-    if len(files) == 1 and ours:
-        flight = pipeline.open_flight(files[0], suite=suite, zone=zone, calibration=curves)
-        found: Result = {"suite": json.loads(flight.attrs["suite"])["name"], "sources": [], "ignored": []}
-        return flight, found | {"notes": [f"a flight at level {flight.attrs['level']}", *_calibrated(flight)]}
-    given = files if len(files) == 1 else [home / "uploads"]
-    flight, intake = pipeline.ingest(given, suite=suite, zone=zone, calibration=curves)
-    read = intake.as_dict()
-    return flight, read | {"notes": [*read["notes"], *_calibrated(flight)]}
-
-
-def _calibrated(flight: xr.Dataset) -> list[str]:
-    """One line for each calibration, with its channels."""
-    found: dict[str, list[str]] = {}
-    for name in suite_of(flight).names:
-        if budget_of(flight, name) is not None:
-            found.setdefault(str(flight[name].attrs["calibration"]), []).append(name)
-    return [f"calibrated {', '.join(names)} with {label}" for label, names in found.items()]
+def _calibration_files(home: Path, names: Mapping[str, str]) -> dict[str, str]:
+    """The attribute that names the file of each calibration."""
+    found = {read_calibration(p).digest[:12]: names.get(p.name, p.name) for p in calibrations(home)}
+    return {FILES: json.dumps(found)} if found else {}
 
 
 def _keep(

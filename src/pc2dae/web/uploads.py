@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 # Extensions that the readers use; any other becomes .dat, and the file is recognised by its content.
 _SUFFIXES = (".calibration.json", ".csv.gz", ".csv", ".txt", ".log", ".bin", ".nc", ".ict", ".zip", ".gz", ".json",
-             ".xlsx", ".xls", ".tsv")  # fmt: skip
+             ".xlsx", ".xls", ".tsv", ".toml")  # fmt: skip
 _FIELD_BYTES = 1_000
 _HEADER_BYTES = 4_000
 _PATIENCE_S = 0.8  # a refused body is read for this long: browsers ignore the response while sending
@@ -37,6 +37,7 @@ class Upload:
     folder: Path
     fields: dict[str, str] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)  # generated name → client's name
+    paths: dict[str, str] = field(default_factory=dict)  # generated name → folder on the client
     files: list[Sent] = field(default_factory=list)
     title: str = ""  # name of the dropped folder or the first log
 
@@ -169,6 +170,7 @@ class _Parts:
             self.upload.title = shown_name(path.strip("/").split("/")[0])
         ours = self._our_name(self.shown)
         self.upload.names[ours] = self.shown
+        self.upload.paths[ours] = "/".join(map(shown_name, path.strip("/").split("/")[:-1]))
         self.file = (self.upload.folder / ours).open("xb")
 
     def _our_name(self, shown: str) -> str:
