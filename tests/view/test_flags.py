@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from pc2dae.flags import BELOW_DETECTION, INTERPOLATED, MISSING, SPIKE, STALE
 from pc2dae.view.flags import flag_counts, flag_spans, kinds, runs_of
@@ -18,12 +19,14 @@ def test_flags_are_stretches_and_never_too_many() -> None:
     time = np.arange(10_000, dtype=np.int64) * 1000
     bits = np.zeros(10_000, np.int32)
     bits[10:12], bits[20] = 1, 4
-    assert flag_spans(bits, time) == [(10_000, 12_000, 1, "missing"), (20_000, 21_000, 2, "out of range")]
+    assert flag_spans(bits, time) == [(10_000, 12_000, 1, "missing", 1.0), (20_000, 21_000, 2, "out of range", 1.0)]
     bits[::2] |= 2  # stale
     bits[1::4] |= 1024  # interpolated
     spans = flag_spans(bits, time)
     assert len(spans) <= 300
     assert {span[2] for span in spans} >= {1, 3}
+    shares = {span[2]: span[4] for span in spans}  # joined ones say how much of them is flagged
+    assert shares[3] == pytest.approx(0.5, abs=0.01)
 
 
 def test_runs_of_equal_numbers() -> None:

@@ -17,7 +17,8 @@ def test_a_view_is_json_and_holds_what_is_drawn(clean: xr.Dataset) -> None:
     assert (data["end"] - data["start"], data["step_ms"], len(data["intervals"])) == (599_000, 1000, 2)
     assert data["first"] == "co"
     assert list(data["spectra"]) == ["co", "no2", "co2"]
-    assert [t["title"] for t in data["tables"]["quality"]] == ["Families", "Flight", "Uncertainty budget", "Channels"]
+    assert [t["title"] for t in data["tables"]["quality"]] == ["Families", "Flight", "Channels"]
+    assert [t["title"] for t in data["tables"]["uncertainty"]] == ["Calibration", "Uncertainty budget"]
     assert [row["plume"] for row in data["tables"]["plumes"][0]["rows"]] == [0, 1]
     assert data["metrics"]["peak_bias"][1] == 0
     assert data["metrics"]["smoothness"][1] is None  # more may be damage
@@ -32,7 +33,7 @@ def test_series_hold_the_estimate_inside_its_band(clean: xr.Dataset) -> None:
     assert np.all(curve["low"] >= 0)
     assert curve["truth"].min() == 0  # at the bound, as the estimate
     assert series["channels"]["co2"]["truth"] is None
-    assert series["channels"]["co"]["flags"][0][2:] == [1, "startup"]
+    assert series["channels"]["co"]["flags"][0][2:] == [1, "startup", 1.0]
     assert not series["thinned"]
 
 

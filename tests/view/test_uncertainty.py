@@ -42,7 +42,7 @@ def test_parts_in_clean_air_and_in_plumes(calibrated: xr.Dataset, suite: Suite) 
 
 def test_the_view_and_the_inspection_name_it(calibrated: xr.Dataset) -> None:
     view = FlightView(calibrated)
-    assert "Uncertainty budget" in [table.title for table in view.tables["quality"]]
+    assert "Uncertainty budget" in [table.title for table in view.tables["uncertainty"]]
     co, no2 = view.channels[:2]
     assert "uncertainty 5.4 ppb · calibrated" in co.summary
     assert "calibrated" not in no2.summary

@@ -35,13 +35,15 @@ def write_flight_page(
         scores = evaluate(flight, truth=truth)
     view = FlightView(flight, truth, scores)
     coarse = view.series(COARSE_POINTS) if flight.sizes["time"] > COARSE_POINTS else "null"
-    data = f'{{"view":{json_text(view.as_json())},"series":{view.series()},"coarse":{coarse},"track":{view.track()}}}'
+    data = f'{{"view":{json_text(view.as_json())},"series":{view.series()},"coarse":{coarse},"track":{view.track()},'
+    data += f'"sensors":{json_text(view.sensors)}}}'
     uplot = assets.uplot_folder()
     context = {
         "title": summary.title(flight),
         "lead": view.lead,
         "tiles": view.tiles,
         "tables": view.tables,
+        "sensors": view.sensors,
         "budget": _budget(scores) if scores is not None and view.tables["budget"] else [],
         "has_spectra": bool(view.spectra),
         "history": summary.history(flight),

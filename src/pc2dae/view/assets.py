@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 from pathlib import Path
 
 STATIC = Path(__file__).parent / "static"
 # Each needs only earlier ones.
 MODULES = (
-    "dom", "format", "canvas", "colours", "chart", "panels", "timeline", "track", "profile", "map", "signals",
+    "dom", "format", "zone", "canvas", "axes", "styles", "colours", "gestures", "chart", "picture", "panels",
+    "timeline", "track", "profile", "map", "choice", "legend", "signals", "budget", "scatter", "sensors",
 )  # fmt: skip
 UPLOT_SCRIPT, UPLOT_STYLE = "uPlot.iife.js", "uPlot.min.css"
 
@@ -26,6 +28,6 @@ def bundle(*last: Path) -> str:
     """All modules and then `last` as one script for a self-contained page; names are unique across modules."""
     lines: list[str] = []
     for path in (*(STATIC / f"{name}.js" for name in MODULES), *last):
-        lines += [line.removeprefix("export ") for line in path.read_text("utf-8").splitlines()
-                  if not line.startswith("import ")]  # fmt: skip
+        lines += [line.removeprefix("export ").strip() for line in path.read_text("utf-8").splitlines()
+                  if not re.fullmatch(r"import .*|\s*// .*|\s*/\*\* .*\*/", line)]  # fmt: skip
     return "\n".join(lines)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pc2dae.flags import BAD, FLAGS, INTERPOLATED, MISSING, STALE, STARTUP, TAPE_ADVANCE
 
-Span = tuple[int, int, int, str]  # from [ms], to [ms], kind, names of the flags
+Span = tuple[int, int, int, str, float]  # from [ms], to [ms], kind, names of the flags, share of flagged samples
 MOST_SPANS = 300  # per channel
 _NOT_MEASURED = MISSING | STARTUP | TAPE_ADVANCE | INTERPOLATED
 KINDS = {
@@ -18,6 +18,25 @@ KINDS = {
     2: "rejected (range, spike, flat line)",
     3: "repeat of an older sample",
     4: "use with care (saturated: a lower limit; below detection or bound; thermal transient)",
+}
+# What each flag means, and what was done with such a sample.
+MEANINGS = {
+    "missing": "no value was recorded. The estimate there comes from neighbouring samples, if they are near enough.",
+    "stale": "the instrument repeated an older value. Not used as a measurement.",
+    "out of range": "below what the sensor can report, or too far above to be a reading. Not used as a measurement.",
+    "spike": "a jump of single samples that air does not make. Not used as a measurement.",
+    "flat line": "the same value for too long. Not used as a measurement.",
+    "saturated": "at or beyond the end of the sensor's range. Used, but only a lower limit of what was in the air.",
+    "below detection": "below the limit of detection. Used as measured.",
+    "thermal transient": "the temperature changed faster than the sensor follows. Used as measured; treat with care.",
+    "startup": "the instrument was warming up. Not used as a measurement.",
+    "tape advance": "the filter tape was moving. Not used as a measurement.",
+    "interpolated": "filled in between neighbouring samples. Not used as a measurement.",
+    "below bound": "readings or estimate lie below the physical bound by more than their noise. The estimate is kept "
+    "at the bound; integrals and ratios use the unbounded one.",
+    "outside calibration": "outside of what the calibration covers. Used, with a larger uncertainty.",
+    "filter loaded": "the filter has lost half of its sensitivity, so values read too low. Used as measured unless "
+    "the loading was corrected.",
 }
 
 
@@ -38,11 +57,21 @@ def flag_counts(bits: NDArray[np.int32]) -> dict[str, int]:
 def flag_spans(bits: NDArray[np.int32], time: NDArray[np.int64]) -> list[Span]:
     """Stretches of flags by kind; neighbouring ones are joined until at most `MOST_SPANS` remain."""
     step = int(np.median(np.diff(time))) if len(time) > 1 else 1000
-    found = runs_of(kinds(bits))
+    kind_of = kinds(bits)
+    found = runs_of(kind_of)
     near = 0
     while len(joined := _joined(found, near)) > MOST_SPANS:
         near = 2 * near + 1
-    return [(int(time[a]), int(time[b - 1]) + step, kind, _names(bits[a:b], kind)) for a, b, kind in joined]
+    return [
+        (
+            int(time[a]),
+            int(time[b - 1]) + step,
+            kind,
+            _names(bits[a:b], kind),
+            round(float(np.mean(kind_of[a:b] == kind)), 3),
+        )
+        for a, b, kind in joined
+    ]
 
 
 def runs_of(kind: NDArray[np.integer[Any]]) -> list[tuple[int, int, int]]:

@@ -20,7 +20,8 @@ from pc2dae.inspection import inspect_flight
 from pc2dae.metrics.metric_info import METRICS
 from pc2dae.suite import Suite
 from pc2dae.view import quality, summary
-from pc2dae.view.flags import KINDS, Span, flag_spans
+from pc2dae.view.calibration_state import calibration_tables
+from pc2dae.view.flags import KINDS, MEANINGS, Span, flag_spans
 from pc2dae.view.formatting import Table, broken
 from pc2dae.view.plumes import (
     Plumes,
@@ -34,10 +35,11 @@ from pc2dae.view.plumes import (
 )
 from pc2dae.view.profile import profile
 from pc2dae.view.scores import budget_tables, score_tables
+from pc2dae.view.sensors import sensor_pairs
 from pc2dae.view.series import MOST_POINTS, Column, series_json, track_json
 from pc2dae.view.spectra import spectra_of
 from pc2dae.view.track import heights, mean_wind, metres
-from pc2dae.view.uncertainty import uncertainty_tables
+from pc2dae.view.uncertainty import budget_bars, uncertainty_tables
 
 COVERAGE_90 = 1.645  # standard uncertainties on either side of the estimate
 _MORE_MAY_BE_DAMAGE = ("smoothness", "hf_reduction")
@@ -116,6 +118,8 @@ class FlightView:
                 reach = COVERAGE_90 * self.flight[f"{c.name}_uncertainty"].values.astype(np.float64)
                 columns[f"{c.name} low"] = np.maximum(value - reach, c.lower_bound)
                 columns[f"{c.name} high"] = value + reach
+                random = self.flight.get(f"{c.name}_random_uncertainty", self.flight[f"{c.name}_uncertainty"])
+                columns[f"{c.name} random"] = random.values
         return {name: values.astype(np.float32) for name, values in columns.items()}
 
     @cached_property
@@ -130,6 +134,11 @@ class FlightView:
         return {name: lines for name, lines in found.items() if lines is not None}
 
     @cached_property
+    def sensors(self) -> list[dict[str, Any]]:
+        """Every pair of sensors of one species, compared."""
+        return sensor_pairs(self.flight, self.suite, self.plumes)
+
+    @cached_property
     def tables(self) -> dict[str, list[Table]]:
         """Every table of the view by section."""
         plumes = [
@@ -141,12 +150,15 @@ class FlightView:
             "plumes": [table for table in plumes if table is not None],
             "scores": score_tables(self.scores) if self.scores is not None else [],
             "budget": budget_tables(self.scores) if self.scores is not None else [],
+            "uncertainty": [
+                *calibration_tables(self.flight, self.suite),
+                *uncertainty_tables(self.flight, self.suite, self.plumes.intervals),
+            ],
             "quality": [
                 *quality.warning_tables(self.inspection),
                 quality.verdict_table(self.inspection),
                 *quality.figures_tables(self.inspection),
                 *quality.lag_tables(self.flight, self.channels),
-                *uncertainty_tables(self.flight, self.suite, self.plumes.intervals),
                 quality.channel_table(self.channels, self.inspection),
             ],
         }
@@ -173,8 +185,10 @@ class FlightView:
             "intervals": found["intervals"],
             "encounters": found["encounters"],
             "flag_kinds": KINDS,
+            "flag_words": MEANINGS,
             "metrics": {m: (broken(known.full), _target(m)) for m, known in METRICS.items()},
             "tables": {key: [asdict(table) for table in tables] for key, tables in self.tables.items()},
+            "budget": budget_bars(self.flight, self.suite, self.plumes.intervals),
             "spectra": self.spectra,
             "wind": mean_wind(self.flight),
             "profile": self._profile,

@@ -56,8 +56,8 @@ def heights(flight: xr.Dataset, rate_hz: float) -> tuple[Array, str] | None:
     return None
 
 
-def mean_wind(flight: xr.Dataset) -> tuple[float, float] | None:
-    """Mean of the wind vector [m s-1], towards east and towards north, or None where the wind is not known.
+def wind_vector(flight: xr.Dataset) -> tuple[Array, Array] | None:
+    """The wind [m s-1] towards east and towards north, or None where it is not known.
 
     Variables are found by their CF standard name, or by that name after the instrument's.
     """
@@ -68,6 +68,14 @@ def mean_wind(flight: xr.Dataset) -> tuple[float, float] | None:
         if speed is None or origin is None:
             return None
         east, north = -speed * np.sin(np.radians(origin)), -speed * np.cos(np.radians(origin))
+    return east, north
+
+
+def mean_wind(flight: xr.Dataset) -> tuple[float, float] | None:
+    """Mean of the wind vector [m s-1], or None where the wind is not known."""
+    if (wind := wind_vector(flight)) is None:
+        return None
+    east, north = wind
     both = np.isfinite(east) & np.isfinite(north)
     return (float(east[both].mean()), float(north[both].mean())) if both.any() else None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -30,11 +31,7 @@ NOT_INCLUDED = "calibration not included"
 
 def uncertainty_tables(flight: xr.Dataset, suite: Suite, intervals: Sequence[tuple[int, int]]) -> list[Table]:
     """One row per channel with a stated uncertainty; `intervals` are the samples in plumes."""
-    smoke = np.zeros(flight.sizes["time"], bool)
-    for start, stop in intervals:
-        smoke[start:stop] = True
-    known = [n for n in suite.names if has_estimate(flight, n) and f"{n}_uncertainty" in flight]
-    found = {name: parts(flight, name) for name in known}
+    smoke, found = in_smoke(flight, intervals), _found(flight, suite)
     shown = [part for part in _PARTS if part != "duplicates" or any(part in own for own in found.values())]
     rows = []
     for name, own in found.items():
@@ -49,6 +46,31 @@ def uncertainty_tables(flight: xr.Dataset, suite: Suite, intervals: Sequence[tup
     )
     wide = len(head) - 1
     return [Table(head, rows, (0, 1, wide), (wide,), title="Uncertainty budget", note=note)] if rows else []
+
+
+def budget_bars(flight: xr.Dataset, suite: Suite, intervals: Sequence[tuple[int, int]]) -> list[dict[str, Any]]:
+    """The same for drawing: the medians of each part in clean air and in plumes; a part of size 0 is left out."""
+    smoke = in_smoke(flight, intervals)
+    return [
+        {"name": name, "units": units(suite[name].units)}
+        | {where: {part: m for part, values in own.items() if (m := _median(values, mask)) > 0}
+           for where, mask in (("clean", ~smoke), ("plume", smoke))}
+        for name, own in _found(flight, suite).items()
+    ]  # fmt: skip
+
+
+def _found(flight: xr.Dataset, suite: Suite) -> dict[str, dict[str, Array]]:
+    """The parts of every channel with a stated uncertainty."""
+    known = [n for n in suite.names if has_estimate(flight, n) and f"{n}_uncertainty" in flight]
+    return {name: parts(flight, name) for name in known}
+
+
+def in_smoke(flight: xr.Dataset, intervals: Sequence[tuple[int, int]]) -> Mask:
+    """Which samples lie in plumes."""
+    smoke = np.zeros(flight.sizes["time"], bool)
+    for start, stop in intervals:
+        smoke[start:stop] = True
+    return smoke
 
 
 def parts(flight: xr.Dataset, name: str) -> dict[str, Array]:
@@ -79,5 +101,11 @@ def parts(flight: xr.Dataset, name: str) -> dict[str, Array]:
 
 def _medians(values: Array, smoke: Mask) -> str:
     """Medians in clean air and in plumes; one number where they are equal or there is no plume."""
-    groups = [values[mask & np.isfinite(values)] for mask in (~smoke, smoke)]
-    return " / ".join(dict.fromkeys(number(float(np.median(group)), 2) for group in groups if len(group))) or "–"
+    found = (_median(values, mask) for mask in (~smoke, smoke))
+    return " / ".join(dict.fromkeys(number(m, 2) for m in found if np.isfinite(m))) or "–"
+
+
+def _median(values: Array, mask: Mask) -> float:
+    """The median of the known values of a part of the flight, NaN without any."""
+    some = values[mask & np.isfinite(values)]
+    return float(np.median(some)) if len(some) else np.nan

@@ -1,12 +1,19 @@
 // The report of a flight: its view, drawn from the data embedded in the page.
 
-const { view, series, coarse, track } = JSON.parse($("data").textContent);
+const { view, series, coarse, track, sensors } = JSON.parse($("data").textContent);
 const signals = new Signals(() => { // all points only where they can be seen
   const { range, span, panels } = signals;
   panels.fine = range[1] - range[0] < (span[1] - span[0]) / 4 ? [series, null] : null;
 });
 signals.build(view);
-signals.set({ view, layers: [coarse ?? series, null], track });
+signals.set({ view, layers: [coarse ?? series, null], track, title: document.title });
+
+if (sensors.length) {
+  const compared = new Sensors($("sensor-pairs"), { onHover: (ms) => signals.panels.point(ms, null) });
+  compared.set(sensors);
+  signals.onPoint = (ms) => compared.point(ms);
+}
+if (view.budget.length) $("budget-bars").append(budgetBars(view.budget));
 
 const LOG = (u, low, high) => uPlot.rangeLog(low, high, 10, false);
 const decades = (_u, values) => values.map((v) => (Math.abs(Math.log10(v) - Math.round(Math.log10(v))) < 1e-6 ? v : null));
@@ -33,5 +40,5 @@ function spectrum(channel, { frequency, raw, estimate }) {
 }
 if ($("spectra")) $("spectra-panels").append(...view.channels.filter((c) => view.spectra[c.name]).map((c) => spectrum(c, view.spectra[c.name])));
 
-for (const row of document.querySelectorAll("[data-plume]")) row.addEventListener("click", () => signals.goToPlume(Number(row.dataset.plume)));
+for (const row of document.querySelectorAll("[data-plume]")) row.addEventListener("click", () => signals.goToPlume(Number(row.dataset.plume), true));
 document.documentElement.dataset.ready = "yes";

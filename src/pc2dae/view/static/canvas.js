@@ -1,3 +1,4 @@
+// @ts-check
 // Drawing on a canvas, sharp on any screen.
 
 import { isNumber } from "./format.js";
@@ -54,7 +55,7 @@ export function band(g, xs, lows, highs, fillStyle) {
 /** About `count` round values from low to high. */
 export function roundValues(low, high, count) {
   const rough = (high - low) / count, power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= rough * 0.65);
+  const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= rough * 0.65) ?? power;
   const found = [];
   for (let n = Math.ceil(low / step); n * step <= high; n++) found.push(n * step);
   return found;

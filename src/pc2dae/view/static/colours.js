@@ -1,3 +1,4 @@
+// @ts-check
 // Colours of values: perceptually uniform, readable for colour-blind people, smoke in contrast to the page in both themes.
 
 import { roundValues } from "./canvas.js";

@@ -1,6 +1,9 @@
+// @ts-check
 // Numbers, units and times, formatted as by pc2dae.view.formatting.
 
+/** @type {Record<string, string>} */
 const SUPERSCRIPT = { "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
+/** @type {Record<string, string>} */
 const LETTERS = { ug: "µg", degC: "°C" };
 const grouped = (text) => {
   const [whole, rest] = text.split(".");
@@ -8,6 +11,7 @@ const grouped = (text) => {
 };
 const fixed = (value, places) => grouped(value.toFixed(Math.min(places, 8))).replace("-", "−");
 
+/** @type {(value: unknown) => value is number} */
 export const isNumber = (value) => typeof value === "number" && Number.isFinite(value);
 
 export function number(value, digits = 3) {
@@ -58,17 +62,3 @@ export function duration(seconds) {
 /** Hour, minute, second, UTC. */
 export const clock = (ms) => new Date(ms).toISOString().slice(11, 19);
 export const day = (ms) => new Date(ms).toISOString().slice(0, 10);
-
-/** Labels of a time axis (uPlot): seconds where they matter, the date where the day changes. */
-export function timeLabels(u, times, _axis, _space, step) {
-  const { min, max } = u.scales.x, isLong = day(min) !== day(max);
-  return times.map((ms, i) => {
-    if (((max - ms) / (max - min)) * u.width < 20) return ""; // the edge would cut it
-    if (step >= 86_400_000) return day(ms);
-    const text = clock(ms).slice(0, step < 60_000 ? 8 : 5), isNewDay = i === 0 || day(times[i - 1]) !== day(ms);
-    return isLong && isNewDay ? `${text}\n${day(ms)}` : text;
-  });
-}
-
-/** A time with its date if `times` span more than one day. */
-export const stamp = (ms, times) => (day(times[0]) === day(times.at(-1)) ? clock(ms) : `${day(ms)} ${clock(ms)}`);

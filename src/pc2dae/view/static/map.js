@@ -1,3 +1,4 @@
+// @ts-check
 // Map and height profile of a flight, coloured by one channel; both are linked with the panels.
 
 import { ColourScale } from "./colours.js";
@@ -12,12 +13,19 @@ export const mapCard = () => el("aside", { id: "track-side", "aria-label": "Map 
   el("div", { class: "map" }, el("div", { id: "track" }), el("div", { id: "profile" })), el("p", { class: "note", id: "map-note" })));
 
 export class FlightMap {
+  /** @type {any} */ hasMap;
+  /** @type {any} */ hasProfile;
+  /** @type {Schemas["Track"] | null} */ track;
+  /** @type {Schemas["FlightShown"]} */ view;
   /** `onChannel(name)`, `onHover(ms or null)`, `onPlume(index)`. */
   constructor({ onChannel, onHover, onPlume }) {
     this.map = new Track({ onHover, onPlume });
     this.profile = new Profile();
     $("track-channel").addEventListener("change", (event) => onChannel(event.target.value));
     $("track-log").addEventListener("change", () => this.draw(this.asked));
+    const print = (is) => () => { $("track-side").classList.toggle("printing", is); if (this.asked) this.draw(this.asked); };
+    addEventListener("beforeprint", print(true));
+    addEventListener("afterprint", print(false));
   }
 
   build(view) { fill($("track-channel"), view.channels.map((c) => option(c.name, c.name))); }
@@ -45,7 +53,7 @@ export class FlightMap {
     const { channel, series, whole, range } = asked, { track, view } = this;
     if (!track || !series.channels[channel.name]) return;
     $("track-channel").value = channel.name;
-    const of = ({ channels: { [channel.name]: mine } }) => mine.estimate ?? mine.raw, known = of(series);
+    const of = ({ channels }) => channels[channel.name].estimate ?? channels[channel.name].raw, known = of(series);
     const values = track.time.map((t) => known[nearest(series.time, t)] ?? null), scale = new ColourScale(of(whole), $("track-log").checked);
     show($("map-log"), scale.isWide);
     const shown = { track, channel, values, scale, range, intervals: view.intervals, wind: view.wind, profile: view.profile };

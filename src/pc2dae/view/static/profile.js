@@ -1,3 +1,4 @@
+// @ts-check
 // Concentration against height: the samples of the range shown over the median and the 10 to 90 % range of each layer.
 
 import { cleared, line, roundValues } from "./canvas.js";

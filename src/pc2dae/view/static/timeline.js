@@ -1,15 +1,24 @@
+// @ts-check
 // The whole flight on one strip with the range that all panels show: drag it or its ends, or use the keyboard.
 
 import { colour } from "./dom.js";
 import { cleared, line } from "./canvas.js";
-import { duration, stamp } from "./format.js";
+import { duration } from "./format.js";
+import { shownClock, shownDay, zoneName } from "./zone.js";
 
 const SHORTEST_MS = 10_000;
 const GRIP = 22; // px around an end that select it
 
 export class Timeline {
+  /** @type {any} */ canvas;
+  /** @type {any} */ curve;
+  /** @type {{time: number, note: string}[]} */ marks;
+  /** @type {any} */ onRange;
+  /** @type {[number, number][]} */ plumes;
+  /** @type {[number, number]} */ span;
+  /** @type {any} */ words;
   constructor(canvas, words, onRange) {
-    Object.assign(this, { canvas, words, onRange, span: null, range: null, curve: null, plumes: [] });
+    Object.assign(this, { canvas, words, onRange, span: null, range: null, curve: null, plumes: [], marks: [] });
     canvas.addEventListener("pointerdown", (e) => this.grab(e));
     canvas.addEventListener("pointermove", (e) => this.move(e));
     for (const end of ["pointerup", "pointercancel"]) canvas.addEventListener(end, () => { this.held = null; });
@@ -19,8 +28,8 @@ export class Timeline {
     new ResizeObserver(() => this.draw()).observe(canvas);
   }
 
-  set({ span, range, time, values, plumes }) {
-    Object.assign(this, { span, range, curve: { time, values }, plumes });
+  set({ span, range, time, values, plumes, marks }) {
+    Object.assign(this, { span, range, curve: { time, values }, plumes, marks });
     this.draw();
   }
 
@@ -83,6 +92,8 @@ export class Timeline {
     const known = curve.values.filter((v) => v !== null);
     const low = Math.min(...known), high = Math.max(...known), y = (v) => height - 5 - ((v - low) / (high - low || 1)) * (height - 18);
     line(g, curve.time.map((t) => this.x(t)), curve.values.map((v) => (v === null ? null : y(v))), { stroke: colour("estimate"), width: 1.4 });
+    g.fillStyle = colour("ink");
+    for (const { time } of this.marks) { g.fillRect(this.x(time) - 0.5, 0, 1, height); g.beginPath(); g.moveTo(this.x(time), 0); g.lineTo(this.x(time) + 9, 4); g.lineTo(this.x(time), 8); g.fill(); }
     const [a, b] = range.map((ms) => this.x(ms));
     g.globalAlpha = 0.72; g.fillStyle = colour("ground");
     g.fillRect(0, 0, a, height); g.fillRect(b, 0, width - b, height);
@@ -90,7 +101,8 @@ export class Timeline {
     g.strokeRect(a + 1, 1, Math.max(b - a - 2, 1), height - 2);
     g.fillStyle = colour("accent");
     for (const at of b - a > 34 ? [a, b - 7] : [a - 6, b - 1]) { g.beginPath(); g.roundRect(at, height / 2 - 13, 7, 26, 3); g.fill(); }
-    const text = `${stamp(range[0], span)} – ${stamp(range[1], span)} UTC, ${duration((range[1] - range[0]) / 1000)}`;
+    const [first, last] = range.map(shownDay);
+    const text = `${first} ${shownClock(range[0])} – ${last === first ? "" : `${last} `}${shownClock(range[1])} ${zoneName(range[0])}, ${duration((range[1] - range[0]) / 1000)}`;
     this.words.textContent = text;
     canvas.setAttribute("aria-valuenow", Math.round((100 * (range[0] - span[0])) / (span[1] - span[0])));
     canvas.setAttribute("aria-valuetext", text);

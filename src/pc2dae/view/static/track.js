@@ -1,8 +1,10 @@
+// @ts-check
 // The track over ground in metres, north up, coloured by a channel; no map tiles, so it works offline.
 
 import { cleared, line } from "./canvas.js";
 import { $, colour, el, fill } from "./dom.js";
-import { clock, exact, isNumber, number } from "./format.js";
+import { exact, isNumber, number } from "./format.js";
+import { shownClock, zoneName } from "./zone.js";
 
 const MOST = 3000; // dots
 const NEAR = 14; // px
@@ -11,14 +13,16 @@ const NUMBER = 20; // px, the number of a plume
 const MOST_NUMBERS = 30; // of the plumes with the highest peaks
 
 export class Track {
+  /** @type {any} */ onHover;
+  /** @type {any} */ onPlume;
   /** `onHover(ms or null)`, `onPlume(index)` when a plume's number is clicked. */
-  constructor({ onHover, onPlume }) {
+  constructor({ onHover, onPlume, parent = $("track") }) {
     Object.assign(this, { onHover, onPlume });
     this.canvas = el("canvas", { role: "img", "aria-label": "Map of the track, coloured by concentration" });
     this.tip = el("div", { class: "tip", hidden: true });
     this.ring = el("div", { class: "here", hidden: true });
     this.plumes = el("div", { class: "plume-numbers" });
-    $("track").replaceChildren(this.canvas, this.plumes, this.ring, this.tip);
+    parent.replaceChildren(this.canvas, this.plumes, this.ring, this.tip);
     this.canvas.addEventListener("pointermove", (event) => this.hover(event));
     this.canvas.addEventListener("pointerdown", (event) => this.hover(event));
     this.canvas.addEventListener("pointerleave", () => { this.tip.hidden = true; onHover(null); });
@@ -87,7 +91,7 @@ export class Track {
       const best = places.map((place) => [cost(place), place]).reduce((a, b) => (b[0] < a[0] ? b : a))[1];
       placed.push(best);
       g.beginPath(); g.moveTo(xs[peak], ys[peak]); g.lineTo(best.x, best.y); g.stroke();
-      const button = el("button", { type: "button", class: "plume-number", "aria-label": `Show plume ${plume + 1}`, title: `Plume ${plume + 1}, ${clock(intervals[plume][0])} UTC`, onclick: () => this.onPlume(plume) }, el("span", {}, String(plume + 1)));
+      const button = el("button", { type: "button", class: "plume-number", "aria-label": `Show plume ${plume + 1}`, title: `Plume ${plume + 1}, ${shownClock(intervals[plume][0])} ${zoneName(intervals[plume][0])}`, onclick: () => this.onPlume(plume) }, el("span", {}, String(plume + 1)));
       button.style.left = `${best.x}px`;
       button.style.top = `${best.y}px`;
       return button;
@@ -135,6 +139,7 @@ export class Track {
   }
 
   hover(event) {
+    /** @param {number[]} dot */
     const distance = ([x, y]) => Math.hypot(x - event.offsetX, y - event.offsetY);
     const best = (this.dots ?? []).reduce((a, b) => (a && distance(a) <= distance(b) ? a : b), null);
     this.tip.hidden = !best || distance(best) > NEAR;
@@ -142,7 +147,7 @@ export class Track {
     if (this.tip.hidden) return;
     const { track: { altitude, time }, values, channel } = this.shown, [x, y, i] = best;
     const height = isNumber(altitude?.[i]) ? `, ${number(altitude[i])} m` : "";
-    this.tip.textContent = `${clock(time[i])}${height}\n${number(values[i])} ${channel.units}`;
+    this.tip.textContent = `${shownClock(time[i])}${height}\n${number(values[i])} ${channel.units}`;
     this.tip.style.left = `${Math.min(x + 12, this.canvas.clientWidth - this.tip.offsetWidth)}px`;
     this.tip.style.top = `${Math.max(y - 46, 0)}px`;
   }
@@ -159,7 +164,7 @@ export class Track {
 }
 
 /** An arrow of some length [px] centred at (x, y) that points to (dx, dy). */
-function arrow(g, x, y, dx, dy, length) {
+export function arrow(g, x, y, dx, dy, length) {
   const at = (along, across) => [x + along * length * dx - across * length * dy, y + along * length * dy + across * length * dx];
   g.lineWidth = 2;
   g.beginPath(); g.moveTo(...at(-0.5, 0)); g.lineTo(...at(0.3, 0)); g.stroke();
