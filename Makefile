@@ -9,14 +9,19 @@ need = if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; \
   then apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(2) >/dev/null; \
   else echo "$(1)$(2); install with: sudo apt-get install$(2)"; exit 2; fi
 
-.PHONY: weights install system demo test coverage check lint types layers audit docs clean
+.PHONY: weights install system demo test coverage check lint types js layers audit docs clean
 
 install: $(BIN)/.installed
 
-$(BIN)/.installed: pyproject.toml constraints.txt
+# What a user installs: enough for `make demo`.
+$(BIN)/.installed-base: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { echo "pc2dae needs Python 3.11 or newer; install it, or name it: make PYTHON=python3.12"; exit 2; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { $(call need,Python lacks its venv module:, python3-venv); }
 	$(PYTHON) -m venv $(VENV)
+	$(PIP) -e .
+	@touch $@
+
+$(BIN)/.installed: $(BIN)/.installed-base
 	$(PIP) torch==2.13.0
 	$(PIP) -e '.[dev]'
 	@touch $@
@@ -27,11 +32,11 @@ system:
 	PATH="$$PATH:/usr/sbin" command -v mosquitto >/dev/null || missing="$$missing mosquitto"; \
 	if [ -n "$$missing" ]; then $(call need,the tests need,$$missing); fi
 
-demo: install
+demo: $(BIN)/.installed-base
 	$(BIN)/pc2dae demo -o demo
 
 test: install system
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal --durations 30
 
 # Share of lines that the quick tests run; tracing makes them two thirds slower, so the slow ones are left out.
 coverage: install system
@@ -43,6 +48,14 @@ lint: install
 
 types: install
 	$(BIN)/mypy
+
+# The page's JavaScript against types generated from the API's description; needs Node, which a user does not.
+js: install
+	@command -v npm >/dev/null || { $(call need,the check of the JavaScript needs, nodejs npm); }
+	npm ci --prefix .ci/js --ignore-scripts --no-audit --no-fund --loglevel error
+	mkdir -p .ci/js/made && ln -sfn ../../../src/pc2dae/view/static .ci/js/made/view
+	$(BIN)/python .ci/openapi.py > .ci/js/made/openapi.json
+	cd .ci/js && npx openapi-typescript made/openapi.json --output made/api.d.ts --default-non-nullable false >/dev/null && npx tsc -p .
 
 layers: install
 	$(BIN)/lint-imports
@@ -59,7 +72,7 @@ weights: install
 docs: install
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
-check: lint types layers audit docs test coverage
+check: lint types js layers audit docs test coverage
 
 clean:
 	rm -rf $(VENV) demo site dist

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import cache
 from pathlib import Path
 
 from fastapi import FastAPI, Request
@@ -16,11 +17,13 @@ from starlette.staticfiles import StaticFiles
 from pc2dae import __version__
 from pc2dae.errors import Pc2daeError
 from pc2dae.view import assets
-from pc2dae.web import flights_api, live_api, server_api
+from pc2dae.web import alarms_api, compare_api, flights_api, live_api, server_api
 from pc2dae.web.auth import Guard
 from pc2dae.web.body import SmallBody
+from pc2dae.web.head import Head, allowed
 from pc2dae.web.jobs import QueueFull
-from pc2dae.web.problems import Refused
+from pc2dae.web.openapi import describe, operation_id
+from pc2dae.web.problems import KINDS, Refused, nothing
 from pc2dae.web.reference import reference
 from pc2dae.web.schemas import ApiError
 from pc2dae.web.settings import Settings
@@ -55,22 +58,27 @@ def create_app(settings: Settings) -> Guard:
         title="pc2dae ground station", version=__version__, lifespan=life, docs_url=None, redoc_url=None,
         description="Upload a flight, view it, compare methods, download, watch live.",
         responses={"4XX": {"model": ApiError, "description": "refused, with the reason in one line"}},
-        redirect_slashes=False,
+        redirect_slashes=False, generate_unique_id_function=operation_id,
     )  # fmt: skip
     app.state.station = station
     app.include_router(flights_api.routes)
+    app.include_router(compare_api.routes)
     app.include_router(server_api.routes)
     app.include_router(live_api.routes)
+    app.include_router(alarms_api.routes)
     app.add_exception_handler(Pc2daeError, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
     app.add_api_route("/", _page, include_in_schema=False)
     app.add_api_route("/docs", lambda: reference(app.openapi()), include_in_schema=False)
+    schema = cache(lambda: describe(app, needs_token=settings.token is not None))
+    app.openapi = schema  # type: ignore[method-assign]
     app.mount("/static/view", _Files(directory=assets.STATIC), name="view")
     app.mount("/static/uplot", _Files(directory=assets.uplot_folder()), name="uplot")
     app.mount("/static", _Files(directory=STATIC, check_dir=False), name="static")
     app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=4)
     app.add_middleware(SmallBody, limits=settings.limits)
+    app.add_middleware(Head)
     return Guard(app, settings, station)
 
 
@@ -90,14 +98,17 @@ async def _refused(request: Request, error: Exception) -> Response:
 async def _invalid(request: Request, error: Exception) -> Response:
     """The first validation error of a request, in one line."""
     first = error.errors()[0] if isinstance(error, RequestValidationError) else {}
-    place = ".".join(str(part) for part in first.get("loc", ())[1:])
+    where, *inside = first.get("loc", ("",))
+    if where in ("path", "query") and inside[0] in KINDS and request.method != "PUT":
+        return await _refused(request, nothing(inside[0], str(first.get("input", ""))))
+    place = ".".join(str(part) for part in inside)
     message = str(first.get("msg", "invalid request"))
     return _problem(422, f"{place[:80]}: {message[:1].lower()}{message[1:200]}" if place else message[:200])
 
 
 async def _http(request: Request, error: Exception) -> Response:
     status, detail = (error.status_code, error.detail) if isinstance(error, HTTPException) else (400, str(error))
-    headers = getattr(error, "headers", None)
+    headers = {"Allow": allowed(request)} if status == 405 else getattr(error, "headers", None)
     return _problem(status, str(detail)[:200].lower(), headers=headers)
 
 

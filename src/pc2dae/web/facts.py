@@ -18,11 +18,12 @@ def write_json(path: Path, data: Any) -> None:
 
 
 def write_flight_facts(folder: Path, view: FlightView) -> None:
-    """`facts.json`, `flags.json`, `view.json`, `suite.json` and `columns.npz` of a flight as measured."""
+    """`facts`, `flags`, `sensors`, `suite` and `view` as JSON and `columns.npz` of a flight as measured."""
     suite, seen = view.suite, view.inspection
     write_columns(folder / "columns.npz", view.measured)
     write_text(folder / "suite.json", suite.model_dump_json(exclude_defaults=True))
     write_json(folder / "flags.json", view.flags)
+    write_json(folder / "sensors.json", view.sensors)
     write_json(folder / "view.json", view.as_json())
     facts = {
         "suite": suite.name,
@@ -42,10 +43,11 @@ def write_flight_facts(folder: Path, view: FlightView) -> None:
 
 
 def write_run_facts(folder: Path, view: FlightView) -> None:
-    """`facts.json`, `plumes.json`, `scores.json`, `view.json` and `columns.npz` of a denoised flight."""
+    """`facts`, `plumes`, `scores`, `sensors` and `view` as JSON and `columns.npz` of a denoised flight."""
     write_columns(folder / "columns.npz", view.done)
     write_json(folder / "plumes.json", plume_facts(view.flight, view.suite, view.plumes))
     write_json(folder / "view.json", view.as_json())
+    write_json(folder / "sensors.json", view.sensors)
     if view.scores is not None:
         means = view.scores[view.scores["channel"] == "all"]
         write_json(folder / "scores.json", means[["method", "family", "metric", "value"]].to_dict("records"))

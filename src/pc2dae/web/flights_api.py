@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Path, Query, Request
-from fastapi.responses import FileResponse, Response
+from fastapi.responses import FileResponse, JSONResponse, Response
 
 from pc2dae.web.problems import Refused, nothing
-from pc2dae.web.schemas import Accepted, Flight, Key, ReadAgain, Run, RunAccepted, RunWanted, Score
+from pc2dae.web.schemas import Accepted, Details, Flight, Key, ReadAgain, Run, RunAccepted, RunWanted, Score, Split
 from pc2dae.web.series import series, track
 from pc2dae.web.station import FORMATS, Station, slug
 from pc2dae.web.store import new_id
 from pc2dae.web.uploads import receive_upload
+from pc2dae.web.view_models import FlightDetail, FlightShown, PlumesShown, Series, Track
 
 routes = APIRouter(prefix="/api/flights", tags=["flights"])
 _MOST_MS = 4e12  # the year 2096
@@ -30,6 +31,11 @@ _FORM = {
                         "files": {"type": "array", "items": {"type": "string", "format": "binary"}},
                         "suite": {"type": "string", "description": "name of a suite"},
                         "zone": {"type": "string", "description": "time zone of stamps that carry none"},
+                        "several": {
+                            "type": "string",
+                            "enum": ["ask"],
+                            "description": "if they may be several flights",
+                        },
                         "name": {"type": "string", "description": "what to call the flight"},
                     },
                 }
@@ -79,8 +85,8 @@ async def upload_flight(station: At, request: Request) -> Accepted:
     return Accepted(flight=flight, job=station.jobs.shown(job))
 
 
-@routes.get("/{flight}")
-async def look_at_flight(station: At, flight: Of) -> dict[str, Any]:
+@routes.get("/{flight}", response_model=FlightDetail)
+async def get_flight(station: At, flight: Of) -> JSONResponse:
     """Everything about a flight except its time series."""
     facts = station.store.facts(flight.id) or {}
     runs = [
@@ -91,20 +97,41 @@ async def look_at_flight(station: At, flight: Of) -> dict[str, Any]:
                              "rate_hz": None,
                              "has_track": False, "has_truth": False}  # fmt: skip
     stored = station.store.facts(flight.id, name="intake")
-    return {**blank, **facts, **flight.model_dump(), "lead": lead, "intake": stored, "runs": runs}
+    parts = station.store.facts(flight.id, name="parts") if flight.questions else None
+    return JSONResponse(
+        {**blank, **facts, **flight.model_dump(), "lead": lead, "intake": stored, "parts": parts, "runs": runs}
+    )
 
 
 @routes.delete("/{flight}", status_code=204)
 async def delete_flight(station: At, flight: Of) -> None:
-    """Delete a flight and everything made from it."""
+    """Delete a flight and everything made from it; it can be restored for a day."""
     await station.delete(flight)
+
+
+@routes.post("/{flight}/restore")
+async def restore_flight(station: At, flight: Key) -> Flight:
+    """Undo a deletion."""
+    return station.store.restore(flight)
+
+
+@routes.patch("/{flight}")
+async def describe_flight(station: At, flight: Of, details: Details) -> Flight:
+    """Change a flight's name, notes or tags."""
+    return station.describe(flight, details)
 
 
 @routes.post("/{flight}/again", status_code=202)
 async def read_again(station: At, flight: Of, how: ReadAgain) -> Accepted:
-    """Read a flight's files again with a suite that describes their columns."""
-    job = station.again(flight, how.suite, how.zone)
+    """Read a flight's files again: with another suite, zone or mapping, or with answers to its questions."""
+    job = station.again(flight, how)
     return Accepted(flight=flight, job=station.jobs.shown(job))
+
+
+@routes.post("/{flight}/split", status_code=202)
+async def split_flight(station: At, flight: Of, how: Split) -> list[Flight]:
+    """Read a flight that is several as flights of their own; the flight and its files are kept."""
+    return station.split(flight, how)
 
 
 @routes.post("/{flight}/runs", status_code=202)
@@ -120,17 +147,17 @@ async def delete_run(station: At, flight: Of, run: Key) -> None:
     await station.delete(flight, station.run(flight.id, run))
 
 
-@routes.get("/{flight}/view")
-async def view(station: At, flight: Of, run: Key | None = None) -> dict[str, Any]:
+@routes.get("/{flight}/view", response_model=FlightShown)
+async def get_view(station: At, flight: Of, run: Key | None = None) -> JSONResponse:
     """The flight view that the page draws, of a run or of the flight as measured; series and track are separate."""
-    chosen = _ready(station, flight, run).id if run is not None else None
+    chosen = ready_run(station, flight, run).id if run is not None else None
     if (found := station.store.facts(flight.id, chosen, name="view")) is None:
         raise nothing("view")
-    return dict(found)
+    return JSONResponse(found)
 
 
-@routes.get("/{flight}/series")
-def curves(
+@routes.get("/{flight}/series", response_model=Series)
+def get_series(
     station: At,
     flight: Of,
     run: Key | None = None,
@@ -140,27 +167,28 @@ def curves(
     points: Annotated[int, Query(ge=10, le=20_000)] = 1500,
 ) -> Response:
     """Raw, estimate, 90 % band and flags over time; thinned to `points` so that no peak is lost."""
-    chosen = _ready(station, flight, run) if run is not None else None
+    chosen = ready_run(station, flight, run) if run is not None else None
     names = [n for n in channels.split(",") if n] if channels is not None else None
     text = series(station.store, flight, chosen, channels=names, start=start, stop=stop, points=points)
     return Response(text, media_type="application/json")
 
 
-@routes.get("/{flight}/track")
-def path_over_ground(station: At, flight: Of) -> Response:
+@routes.get("/{flight}/track", response_model=Track | None)
+def get_track(station: At, flight: Of) -> Response:
     """East, north and altitude [m] over time, each null where not known; null where the flight has none."""
     return Response(track(station.store, flight), media_type="application/json")
 
 
-@routes.get("/{flight}/plumes")
-async def plumes(station: At, flight: Of, run: RunKey = None) -> dict[str, Any]:
+@routes.get("/{flight}/plumes", response_model=PlumesShown)
+async def get_plumes(station: At, flight: Of, run: RunKey = None) -> JSONResponse:
     """Encounters, excess, emission ratios and combustion efficiency, with their uncertainty."""
-    found = station.store.facts(flight.id, _default(station, flight, run).id, name="plumes")
-    return dict(found or {})
+    if (found := station.store.facts(flight.id, default_run(station, flight, run).id, name="plumes")) is None:
+        raise nothing("plumes")
+    return JSONResponse(found)
 
 
 @routes.get("/{flight}/scores")
-async def scores(station: At, flight: Of) -> list[Score]:
+async def get_scores(station: At, flight: Of) -> list[Score]:
     """Scores of all runs beside those of raw, clipped and constant estimates and, where known, the truth."""
     rows: list[Score] = []
     references: list[Score] = []
@@ -173,7 +201,7 @@ async def scores(station: At, flight: Of) -> list[Score]:
 
 
 @routes.get("/{flight}/download", response_class=Response)
-async def download(
+async def download_flight(
     station: At,
     flight: Of,
     run: Key | None = None,
@@ -182,21 +210,23 @@ async def download(
     """A run (or, without one, the flight as measured) as netCDF, CSV, ICARTT or the report's page."""
     if flight.state != "ready":
         raise Refused(409, "the flight is not ready", hint="wait for its job")
-    chosen = _ready(station, flight, run) if run is not None else None
+    chosen = ready_run(station, flight, run) if run is not None else None
     path = await station.export(flight, chosen, form)
     name = f"{slug(flight.name)}{f'-{chosen.method}' if chosen is not None else ''}.{form}"
     sandbox = {"Content-Security-Policy": "sandbox; default-src 'none'"}  # never rendered in the origin of this server
     return FileResponse(path, media_type=FORMATS[form], filename=name, headers=sandbox)
 
 
-def _ready(station: Station, flight: Flight, number: str) -> Run:
+def ready_run(station: Station, flight: Flight, number: str) -> Run:
+    """The run with this identifier, which must be ready."""
     run = station.run(flight.id, number)
     if run.state != "ready":
         raise Refused(409, run.error or "the run is not ready", hint=run.hint or "wait for its job")
     return run
 
 
-def _default(station: Station, flight: Flight, number: str | None) -> Run:
+def default_run(station: Station, flight: Flight, number: str | None) -> Run:
+    """The run with this identifier, or the flight's first one."""
     if (chosen := number or flight.default_run) is None:
         raise nothing("run")
-    return _ready(station, flight, chosen)
+    return ready_run(station, flight, chosen)

@@ -13,6 +13,17 @@ class Refused(Pc2daeError):
         self.status = status
 
 
-def nothing(what: str) -> Refused:
-    """The resource does not exist."""
-    return Refused(404, f"unknown {what}", hint="it may have been deleted")
+KINDS = {
+    "flight": "ids are 22 characters, list them with GET /api/flights",
+    "run": "ids are 22 characters, GET /api/flights/FLIGHT lists them as `runs`",
+    "job": "ids are 22 characters, list them with GET /api/jobs",
+    "alarm": "ids are 22 characters, list them with GET /api/live/alarms",
+    "name": "names are lower-case letters, digits and hyphens, list them with GET /api/suites",
+}
+
+
+def nothing(kind: str, given: str = "") -> Refused:
+    """The resource does not exist; the hint says what a valid identifier looks like."""
+    what = "suite" if kind == "name" else kind
+    shown = f" {given[:64]!r}" if given else ""  # quoted, control characters escaped
+    return Refused(404, f"no {what}{shown}", hint=KINDS.get(kind, "it may have been deleted"))

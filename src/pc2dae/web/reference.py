@@ -16,7 +16,8 @@ def reference(schema: dict[str, Any]) -> HTMLResponse:
     info = schema["info"]
     parts = [f"<h1>{escape(info['title'])} <small>{escape(info['version'])}</small></h1>",
              f"<p>{escape(info.get('description', ''))} Machine-readable: <a href='/openapi.json'>/openapi.json</a>. "
-             "An error is <code>{&quot;error&quot;: …, &quot;hint&quot;: …}</code>.</p>"]  # fmt: skip
+             "An error is <code>{&quot;error&quot;: …, &quot;hint&quot;: …}</code>. Every GET also answers HEAD.</p>",
+             *_security(schema)]  # fmt: skip
     groups: dict[str, list[str]] = {}
     for path, operations in schema["paths"].items():
         for verb, operation in operations.items():
@@ -32,6 +33,24 @@ def reference(schema: dict[str, Any]) -> HTMLResponse:
     )
 
 
+def _security(schema: dict[str, Any]) -> list[str]:
+    schemes = schema.get("components", {}).get("securitySchemes", {})
+    if not schemes:
+        return ["<p>No token is required: this server answers this machine only.</p>"]
+    rows = []
+    for name, scheme in schemes.items():
+        is_bearer = scheme["type"] == "http"
+        shown = "Authorization: Bearer …" if is_bearer else f"Cookie: {scheme['name']}=…"
+        rows.append(f"<tr><td><code>{escape(name)}</code></td><td><code>{escape(shown)}</code></td>"
+                    f"<td>{escape(scheme['description'])}</td></tr>")  # fmt: skip
+    return ["<h2>security</h2><p>Each request needs one of:</p>", f"<table>{''.join(rows)}</table>"]
+
+
+def _example(kind: str, data: Any) -> str:
+    text = data if isinstance(data, str) else json.dumps(data, indent=1, ensure_ascii=False)
+    return f"<h4>{kind}</h4><pre tabindex='0'>{escape(text)}</pre>"
+
+
 def _operation(verb: str, path: str, operation: dict[str, Any]) -> str:
     rows = [
         f"<tr><td><code>{escape(p['name'])}</code></td><td>{escape(p['in'])}{' *' if p.get('required') else ''}</td>"
@@ -45,10 +64,20 @@ def _operation(verb: str, path: str, operation: dict[str, Any]) -> str:
         shown = [_kind(c["schema"]) for c in answer.get("content", {}).values() if c.get("schema")]
         answers.append(f"<li><b>{escape(status)}</b> {escape(answer.get('description', ''))} {' '.join(shown)}</li>")
     table = f"<table>{''.join(rows)}</table>" if rows else ""
+    name = escape(operation["operationId"])
     return (
-        f"<details><summary><b class='{escape(verb)}'>{escape(verb.upper())}</b> <code>{escape(path)}</code> "
-        f"<span>{escape(operation.get('description', ''))}</span></summary>{table}<ul>{''.join(answers)}</ul></details>"
+        f"<details id='{name}'><summary><b class='{escape(verb)}'>{escape(verb.upper())}</b> "
+        f"<code>{escape(path)}</code> <span>{escape(operation.get('description', ''))}</span></summary>"
+        f"<p>Operation <code>{name}</code></p>{table}<ul>{''.join(answers)}</ul>{_examples(operation)}</details>"
     )
+
+
+def _examples(operation: dict[str, Any]) -> str:
+    """Request and successful response, where an example is known."""
+    asked = operation.get("requestBody", {}).get("content", {}).values()
+    done = [c for s, r in operation["responses"].items() if s.startswith("2") for c in r.get("content", {}).values()]
+    parts = [_example("request", c["example"]) for c in asked if "example" in c]
+    return "".join(parts + [_example("response", c["example"]) for c in done if "example" in c])
 
 
 def _kind(schema: dict[str, Any]) -> str:

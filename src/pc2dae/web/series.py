@@ -33,6 +33,8 @@ def track(store: Store, flight: Flight) -> str:
 
 
 def _facts(store: Store, flight: Flight) -> dict[str, Any]:
-    if flight.state != "ready" or (facts := store.facts(flight.id)) is None:
-        raise nothing("flight that is ready") if flight.state != "ready" else nothing("flight")
+    if flight.state != "ready":
+        raise Refused(409, "the flight is not ready", hint="wait for its job")
+    if (facts := store.facts(flight.id)) is None:
+        raise nothing("flight", flight.id)
     return dict(facts)

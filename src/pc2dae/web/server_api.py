@@ -27,7 +27,7 @@ async def health(station: At) -> ServerHealth:
 
 
 @routes.get("/api/settings", tags=["server"])
-async def defaults(station: At) -> Defaults:
+async def get_settings(station: At) -> Defaults:
     """Limits and defaults."""
     s = station.settings
     return Defaults(version=__version__, upload_bytes=s.limits.upload_bytes, upload_files=s.limits.upload_files,
@@ -36,7 +36,7 @@ async def defaults(station: At) -> Defaults:
 
 
 @routes.get("/api/methods", tags=["server"])
-async def methods() -> list[Method]:
+async def list_methods() -> list[Method]:
     """Available methods, default first."""
     return list(METHODS.values())
 
@@ -54,7 +54,7 @@ def save_suite(station: At, name: Annotated[SuiteName, Path()], mapping: Mapping
 
 
 @routes.get("/api/suites/{name}.toml", tags=["suites"], response_class=PlainTextResponse)
-def suite_file(station: At, name: Annotated[SuiteName, Path()]) -> Response:
+def download_suite(station: At, name: Annotated[SuiteName, Path()]) -> Response:
     """A suite as the TOML file that `--suite` takes."""
     _there(station, name)
     saved = {"Content-Disposition": f'attachment; filename="{name}.toml"'}
@@ -75,7 +75,7 @@ async def list_jobs(station: At) -> list[ServerJob]:
 
 
 @routes.get("/api/jobs/{job}", tags=["jobs"])
-async def look_at_job(station: At, job: Key) -> ServerJob:
+async def get_job(station: At, job: Key) -> ServerJob:
     """One job."""
     return station.jobs.shown(_job(station, job))
 
@@ -103,10 +103,10 @@ async def follow_job(station: At, job: Key) -> StreamingResponse:
 
 def _job(station: Station, number: str) -> ServerJob:
     if (found := station.jobs.jobs.get(number)) is None:
-        raise nothing("job")
+        raise nothing("job", number)
     return found
 
 
 def _there(station: Station, name: str) -> None:
     if name not in station.suites.names():
-        raise nothing("suite")
+        raise nothing("name", name)
