@@ -6,6 +6,7 @@ Screenshots for a person to look at go to the folder named by PC2DAE_SCREENSHOTS
 from __future__ import annotations
 
 import io
+import json
 import os
 import re
 import shutil
@@ -59,12 +60,13 @@ def _answers(address: str) -> None:
 
 
 @contextmanager
-def _mosquitto(folder: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
+def _mosquitto(folder: Path, port: int, *lines: str) -> Iterator[subprocess.Popen[bytes]]:
     program = shutil.which("mosquitto", path="/usr/sbin:/usr/bin:/usr/local/sbin")
     if program is None:
         pytest.skip("mosquitto is not installed: make system")
     config = folder / "mosquitto.conf"
-    config.write_text(f"listener {port} 127.0.0.1\nallow_anonymous true\npersistence false\nuser root\n")
+    rules = "\n".join(lines or ["allow_anonymous true"])
+    config.write_text(f"persistence false\nuser root\nlistener {port} 127.0.0.1\n{rules}\n")
     process = subprocess.Popen([program, "-c", str(config)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         yield process
@@ -93,9 +95,24 @@ def free_port() -> int:
 
 
 @pytest.fixture(scope="session")
-def station(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a server that all browser tests of a worker share."""
-    with _serving(tmp_path_factory.mktemp("station")) as address:
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The data folder of a server that has read its simulated flight."""
+    folder = tmp_path_factory.mktemp("prepared")
+    with _serving(folder) as address:
+        for _ in range(1200):
+            with urllib.request.urlopen(f"{address}/api/flights", timeout=60) as answer:
+                if [flight["state"] for flight in json.load(answer)] == ["ready"]:
+                    break
+            time.sleep(0.1)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def station(prepared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a server that the browser tests of a module share."""
+    folder = tmp_path_factory.mktemp("station")
+    shutil.copytree(prepared, folder, dirs_exist_ok=True)
+    with _serving(folder) as address:
         yield address
 
 

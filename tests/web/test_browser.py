@@ -19,7 +19,7 @@ Until = Callable[[Any, str], None]
 Pixels = Callable[[Any, str, tuple[int, int, int]], int]
 
 ESTIMATE, ESTIMATE_DARK = (0, 114, 178), (86, 180, 233)  # --estimate of the style sheet
-PLUME = (230, 159, 0)
+PLUME = (194, 122, 0)
 # Drop files on the window as a person does.
 DROP = """(files) => {
   const transfer = new DataTransfer();
@@ -86,7 +86,7 @@ def test_a_flight_from_drop_to_download(
     assert "<img src=x onerror=alert(1)>" in files  # as text, not as an image
     assert page.locator("#intake-tables img").count() == 0
     assert "excluded" in page.inner_text("#quality-tables")
-    assert "calibration not included" in page.inner_text("#quality-tables")
+    assert "calibration not included" in page.inner_text("#uncertainty-tables")
     _switch_method(page, until)
     _zoom(page, shots)
     for suffix, text in (("nc", "netCDF"), ("csv", "CSV")):
@@ -98,7 +98,6 @@ def test_a_flight_from_drop_to_download(
         assert clean.sizes["time"] == 300
         assert float(np.nanmin(clean["co_a"].values)) >= 0
     page.click("#flights li.is-shown button")
-    page.click("#ask-yes")
     until(page, "document.querySelectorAll('#flights li').length === 1")
 
 

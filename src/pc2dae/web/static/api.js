@@ -1,3 +1,4 @@
+// @ts-check
 // Requests to the server. A refusal becomes a Problem: one line and a hint.
 
 export class Problem extends Error {
@@ -14,6 +15,7 @@ async function refusal(response) {
   return new Problem(body.error || `unexpected status ${response.status}`, body.hint || "", response.status);
 }
 
+/** @param {string} path @param {{method?: string, body?: any, signal?: AbortSignal}} [options] @returns {Promise<any>} */
 async function call(path, { method = "GET", body, signal } = {}) {
   const sends = body === undefined ? {} : { body: JSON.stringify(body), headers: { "Content-Type": "application/json" } };
   const response = await fetch(path, { method, signal, ...sends }).catch((error) => {
@@ -25,18 +27,28 @@ async function call(path, { method = "GET", body, signal } = {}) {
   return response.status === 204 ? null : response.json();
 }
 
+// A path determines the types of what is sent and answered.
+/** @type {<P extends Path<"get">>(path: P, signal?: AbortSignal) => Promise<Answer<"get", P>>} */
 export const get = (path, signal) => call(path, { signal });
-export const post = (path, body = {}) => call(path, { method: "POST", body });
+/** @type {<P extends Path<"post">>(path: P, body?: Sent<"post", P>) => Promise<Answer<"post", P>>} */
+export const post = (path, body) => call(path, { method: "POST", body: body ?? {} });
+/** @type {<P extends Path<"put">>(path: P, body: Sent<"put", P>) => Promise<Answer<"put", P>>} */
 export const put = (path, body) => call(path, { method: "PUT", body });
+/** @type {<P extends Path<"patch">>(path: P, body: Sent<"patch", P>) => Promise<Answer<"patch", P>>} */
+export const patch = (path, body) => call(path, { method: "PATCH", body });
+/** @type {<P extends Path<"delete">>(path: P) => Promise<Answer<"delete", P>>} */
 export const remove = (path) => call(path, { method: "DELETE" });
 
-/** A path with its query; null and empty values are omitted. */
+/** A path with its query; null and empty values are omitted. To the type checker it is still the path.
+ * @template {string} P @param {P} path @param {Record<string, any>} parameters @returns {P} */
 export function query(path, parameters) {
   const kept = Object.entries(parameters).filter(([, value]) => value !== null && value !== undefined && value !== "");
-  return kept.length ? `${path}?${new URLSearchParams(kept)}` : path;
+  return /** @type {P} */ (kept.length ? `${path}?${new URLSearchParams(kept)}` : path);
 }
 
-/** Send files with progress, which fetch does not report. */
+/** Send files with progress, which fetch does not report.
+ * @param {{file: File, path: string}[]} files @param {Record<string, string>} fields @param {(share: number) => void} onProgress
+ * @returns {Promise<Schemas["Accepted"]>} */
 export function upload(files, fields, onProgress) {
   const form = new FormData();
   for (const [name, value] of Object.entries(fields)) if (value) form.append(name, value);
@@ -58,7 +70,8 @@ export function upload(files, fields, onProgress) {
 
 const ENDED = ["done", "failed", "cancelled"];
 
-/** Follow a job to its end, through restarts of the server; resolves with its last state. */
+/** Follow a job to its end, through restarts of the server; resolves with its last state.
+ * @param {string} job @param {(state: Schemas["ServerJob"]) => void} onState @returns {Promise<Schemas["ServerJob"]>} */
 export function follow(job, onState) {
   return new Promise((resolve, reject) => {
     const source = new EventSource(`/api/jobs/${job}/events`);

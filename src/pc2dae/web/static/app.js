@@ -1,26 +1,34 @@
+// @ts-check
 // The page: which view is shown.
 
+import { read } from "./address.js";
+import "./alarms.js";
 import { get } from "./api.js";
 import { $, show } from "./view/dom.js";
-import { showFlight } from "./flight.js";
+import { followAddress } from "./flight.js";
 import { flightsAtStart, isBusy, listFlights, markShown } from "./flights.js";
 import { startLive, stopLive } from "./live.js";
 import { startUpload } from "./upload.js";
 
-async function route() {
-  const [, view, id] = location.hash.split("/");
+/** `before` is the address that was left. */
+async function route(before = "") {
+  const { view, id } = read();
   const isLive = view === "live";
   show($("flight-view"), !isLive);
   show($("live-view"), isLive);
   document.body.dataset.view = isLive ? "live" : "flight";
-  for (const [tab, is] of [["tab-flight", !isLive], ["tab-live", isLive]]) {
+  for (const [tab, is] of Object.entries({ "tab-flight": !isLive, "tab-live": isLive })) {
     if (is) $(tab).setAttribute("aria-current", "page");
     else $(tab).removeAttribute("aria-current");
   }
-  if (isLive) { markShown(null); return startLive(); }
+  if (isLive) {
+    if (before.includes("#/flight/")) $("tab-flight").href = before.slice(before.indexOf("#")); // with its zoom
+    markShown(null);
+    return startLive();
+  }
   stopLive();
   const shown = view === "flight" && id ? id : await flightsAtStart();
-  if (shown) showFlight(shown);
+  if (shown) followAddress(shown);
 }
 
 /** The badge shows whether the station responds. */
@@ -42,7 +50,7 @@ async function heartbeat() {
 }
 
 $("skip").addEventListener("click", (event) => { event.preventDefault(); $("main").focus(); });
-addEventListener("hashchange", route);
+addEventListener("hashchange", (event) => route(event.oldURL));
 startUpload();
 route();
 heartbeat();

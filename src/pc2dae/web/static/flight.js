@@ -1,10 +1,17 @@
+// @ts-check
 // One flight: its state, its run and the run it is compared with; the view draws it.
 
+import { read, write } from "./address.js";
 import { follow, get, post, Problem, query, remove } from "./api.js";
+import { Compare } from "./compare.js";
 import { markShown, noteState } from "./flights.js";
 import { intakeTables } from "./intake.js";
-import { mappingForm } from "./mapping.js";
+import { aboutFlight } from "./about.js";
+import { repairForm } from "./repair.js";
+import { liveRun, showRecorded } from "./recorded.js";
+import { linkButton, parametersOf, stateOf } from "./share.js";
 import { showScores } from "./scores.js";
+import { budgetBars } from "./view/budget.js";
 import { $, el, fill, option, show, tables } from "./view/dom.js";
 import { day } from "./view/format.js";
 import { Signals } from "./view/signals.js";
@@ -18,13 +25,36 @@ const FORMATS = {
 };
 
 let latest = 0; // responses for a flight that is no longer shown are dropped
-let state = null; // {detail, run, other, view}
+let shown = null; // id of the flight
+/** @type {{detail: Schemas["FlightDetail"], run?: Schemas["RunDetail"] | null, other?: Schemas["RunDetail"] | null, view?: Schemas["FlightShown"]} | null} */
+let state = null;
+/** @type {Schemas["Method"][]} */
 let methods = [];
 
-const signals = new Signals(refineSoon);
+const signals = new Signals(() => { refineSoon(); compare.changed(); }, (seen, isStep) => { if (read().id === state.detail.id) write(parametersOf(seen), { isStep }); });
+const compare = new Compare(signals);
+
+const findRun = (id) => state.detail.runs.find((r) => r.id === id && r.state === "ready") ?? null;
+/** @param {Record<string, string>} parameters of the address */
+const wantedRuns = ({ run, other }) => [findRun(run) ?? findRun(state.detail.default_run), findRun(other)];
+
+/** Show what the address says of a flight; one that is shown already is not loaded again. */
+export async function followAddress(id) {
+  if (id !== shown || state?.detail.id !== id || !state.view) return showFlight(id);
+  const wanted = read(), [run, other] = wantedRuns(wanted);
+  if (run?.id !== state.run?.id || other?.id !== state.other?.id) {
+    Object.assign(state, { run, other });
+    fillTools();
+    await load(latest);
+  }
+  signals.restore(stateOf(wanted));
+  compare.restore();
+}
 
 export async function showFlight(id) {
   const turn = ++latest;
+  if (id !== shown) scrollTo(0, 0);
+  shown = id;
   markShown(id);
   let detail;
   try {
@@ -38,6 +68,7 @@ export async function showFlight(id) {
   head(detail);
   for (const part of ["work", "failure", "mapping", "ready"]) show($(part), false);
   showIntake(detail);
+  aboutFlight($("about"), detail, () => showFlight(id));
   if (detail.state === "ready") return showReady(detail, turn);
   if (detail.state === "failed") return showFailed(detail);
   await showWork(detail, turn);
@@ -54,8 +85,9 @@ function head(detail) {
 const say = (lead) => { $("lead").textContent = (lead ?? "").replaceAll(" %", "\u00a0%"); };
 
 function fail(title, problem) {
-  for (const part of ["work", "mapping", "ready", "intake"]) show($(part), false);
+  for (const part of ["work", "mapping", "ready", "intake", "about"]) show($(part), false);
   show($("failure"), true);
+  $("failure").classList.remove("asks");
   $("failure-title").textContent = title;
   $("failure-hint").textContent = problem.line ?? String(problem);
 }
@@ -93,22 +125,29 @@ function progress(bar, words, job) {
 function showFailed(detail) {
   show($("failure"), true);
   $("failure-title").textContent = detail.error || "This flight could not be read";
-  const columns = detail.intake?.columns ?? [];
-  $("failure-hint").textContent = columns.length ? "Name its columns below." : detail.hint ?? "";
-  show($("mapping"), columns.length > 0);
-  if (columns.length) mappingForm($("mapping"), detail, () => showFlight(detail.id));
+  $("failure-hint").textContent = detail.hint ? `${detail.hint[0].toUpperCase()}${detail.hint.slice(1)}.` : "";
+  $("failure").classList.toggle("asks", detail.questions.length > 0);
+  fill($("mapping"), []);
+  show($("mapping"), detail.files.length > 0);
+  repairForm($("mapping"), detail, () => showFlight(detail.id));
 }
 
 async function showReady(detail, turn) {
+  show($("recorded"), false);
   for (const id of ["tiles", "panels", "plume-tables", "quality-tables"]) fill($(id), []); // of the flight shown before
   show($("ready"), true);
-  const run = detail.runs.find((r) => r.id === detail.default_run) ?? null;
-  state = { detail, run, other: null };
+  state = { detail };
+  write({ view: "flight", id: detail.id });
+  const wanted = read();
+  [state.run, state.other] = wantedRuns(wanted);
   try {
     if (!methods.length) methods = await get("/api/methods").catch(() => []);
     if (turn !== latest) return;
     fillTools();
     await load(turn, true);
+    if (turn !== latest) return;
+    signals.restore(stateOf(wanted));
+    if (wanted.run && wanted.run !== state.run?.id) sayRun("The run of this link is not on this station; the default is shown.");
   } catch (problem) {
     if (turn === latest) fail("This flight cannot be shown", problem);
   }
@@ -116,7 +155,8 @@ async function showReady(detail, turn) {
 
 function fillTools() {
   const { detail, run, other } = state;
-  const grouped = (first, chosen) => [first, ...["model", "filter"].map((kind) => el("optgroup", { label: kind === "model" ? "Networks" : "Filters" },
+  const kinds = { ...(liveRun(detail) && { live: "Recorded" }), model: "Networks", filter: "Filters" };
+  const grouped = (first, chosen) => [first, ...Object.entries(kinds).map(([kind, label]) => el("optgroup", { label },
     methods.filter((m) => m.kind === kind).map((m) => option(m.name, m.title, { selected: m.name === chosen, title: m.note }))))].filter(Boolean);
   fill($("method"), grouped(run ? null : option("", "none: as measured", { selected: true }), run?.method));
   fill($("other"), grouped(option("", "none", { selected: !other }), other?.method));
@@ -127,13 +167,15 @@ function fillTools() {
   }));
 }
 
+const sayRun = (text) => { show($("run-work"), true); $("run-bar").value = 0; $("run-words").textContent = text; };
+
 const titleOf = (run) => methods.find((m) => m.name === run.method)?.title ?? run.method;
 
 const setStrength = (value) => { $("strength").value = value; $("strength-words").textContent = `${Math.round(100 * value)} %`; };
 
 /** View and series of the run and of the one it is compared with; for a new flight its track and cards too. */
 async function load(turn, isNew = false) {
-  const { detail, run, other } = state, path = `/api/flights/${detail.id}`;
+  const { detail, run, other } = state, path = /** @type {const} */ (`/api/flights/${detail.id}`);
   const [view, track, ...layers] = await Promise.all([
     get(query(`${path}/view`, { run: run?.id })),
     isNew ? get(`${path}/track`).catch(() => null) : undefined,
@@ -144,11 +186,16 @@ async function load(turn, isNew = false) {
   state.view = view;
   say(view.lead);
   fill($("tiles"), view.tiles.map(([value, label]) => el("div", { class: "tile" }, el("b", {}, value), el("span", {}, label))));
-  const { plumes, quality } = view.tables;
-  fill($("plume-tables"), plumes.length ? tables(plumes, { go: (i) => signals.goToPlume(i), kind: "dense" }) : el("p", { class: "soft" }, "No plume exceeds the background."));
+  const { plumes, quality, uncertainty } = view.tables;
+  fill($("plume-tables"), plumes.length ? tables(plumes, { go: (i) => signals.goToPlume(i, true), kind: "dense" }) : el("p", { class: "soft" }, "No plume exceeds the background."));
   fill($("quality-tables"), tables(quality));
+  fill($("budget-bars"), budgetBars(view.budget ?? []));
+  fill($("uncertainty-tables"), tables(uncertainty ?? []));
   if (isNew) signals.build(view);
-  signals.set({ view, layers, track, names: [run && titleOf(run), other && titleOf(other)] });
+  const names = [run && titleOf(run), other && titleOf(other)];
+  signals.set({ view, layers, track, names, marks: detail.marks ?? [], title: detail.name });
+  compare.set({ detail, run, other, names });
+  showRecorded(detail, () => showRuns({ run: detail.runs.find((r) => r.id === detail.default_run) ?? null, other: liveRun(detail) }));
   showScores($("scores"), detail, methods, run, view.metrics, runMethod);
 }
 
@@ -184,7 +231,7 @@ async function makeRun(method, strength) {
   $("run-words").textContent = `${method} …`;
   try {
     const answer = await post(`/api/flights/${detail.id}/runs`, { method, strength });
-    const run = answer.run.id ?? answer.run, job = answer.job?.id ?? answer.job;
+    const run = answer.run.id, job = answer.job?.id;
     $("run-cancel").onclick = () => job && remove(`/api/jobs/${job}`).catch(() => {});
     const end = job ? await follow(job, (now) => turn === latest && progress($("run-bar"), $("run-words"), now)) : null;
     if (end && end.state !== "done") throw new Problem(end.error || `${method} was ${end.state}`, end.hint ?? "");
@@ -200,21 +247,24 @@ async function makeRun(method, strength) {
 
 async function runMethod(method, strength = 1) {
   const run = await makeRun(method, strength);
-  if (run) state.run = run;
-  fillTools();
-  if (run) await load(latest);
+  if (run) await showRuns({ run });
+  else fillTools();
 }
 
-async function compareWith(method) {
-  const other = method ? await makeRun(method, 1) : null;
-  state.other = other;
+const compareWith = async (method) => showRuns({ other: method ? await makeRun(method, 1) : null });
+
+async function showRuns(changes) {
+  Object.assign(state, changes);
+  const { run, other, detail } = state;
+  write({ run: run?.id === detail.default_run ? null : run?.id, other: other?.id }, { isStep: true });
   fillTools();
   await load(latest);
 }
 
+$("view-tools").append(...linkButton());
 $("method").addEventListener("change", (e) => e.target.value && runMethod(e.target.value, Number($("strength").value)));
 $("strength").addEventListener("input", (e) => setStrength(Number(e.target.value)));
 $("strength").addEventListener("change", (e) => state.run && runMethod(state.run.method, Number(e.target.value)));
 $("other").addEventListener("change", (e) => compareWith(e.target.value));
-addEventListener("click", (e) => { if (!$("downloads").contains(e.target) || e.target.closest("a")) $("downloads").open = false; });
+addEventListener("click", (e) => { if (!$("downloads").contains(e.target) || /** @type {Element} */ (e.target).closest("a")) $("downloads").open = false; });
 addEventListener("keydown", (e) => { if (e.key === "Escape") $("downloads").open = false; });

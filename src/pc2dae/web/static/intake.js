@@ -1,3 +1,4 @@
+// @ts-check
 // The files of a flight: recognised instruments and files that were not used.
 
 import { el, tables } from "./view/dom.js";
@@ -7,6 +8,7 @@ const HEAD = ["instrument", "file", "rows used", "rate\n[Hz]", "gaps", "clock of
 
 const clockOf = (s) => (isNumber(s.clock_offset_s) ? `${signed(s.clock_offset_s)} s, by ${s.clock_by}` : `none (${s.clock_by})`);
 
+/** @param {Schemas["Intake"]} intake */
 export function intakeTables(intake) {
   const rows = intake.sources.map((s) => {
     const gaps = s.gaps ? `${s.gaps}, longest ${duration(s.longest_gap_s)}` : "none";

@@ -1,3 +1,4 @@
+// @ts-check
 // Scores of all methods run on a flight, beside trivial references.
 
 import { get } from "./api.js";
@@ -15,7 +16,7 @@ export async function showScores(parent, detail, methods, run, metrics, onRun) {
   const rows = await get(`/api/flights/${detail.id}/scores`).catch(() => []);
   const made = new Set(detail.runs.map((r) => r.method));
   const chip = (m) => el("button", { type: "button", title: m.note, onclick: (e) => { e.target.disabled = true; onRun(m.name, 1); } }, `+ ${m.title}`);
-  const chips = methods.filter((m) => !made.has(m.name) && !REFERENCES.includes(m.name)).map(chip);
+  const chips = methods.filter((m) => m.kind !== "live" && !made.has(m.name) && !REFERENCES.includes(m.name)).map(chip);
   const families = ["all", ...new Set(rows.map((r) => r.family).filter((f) => f !== "all"))];
   const place = el("div"), draw = () => fill(place, scoreTable(rows.filter((r) => r.family === family), run, metrics));
   const chosen = el("select", { onchange: (e) => { family = e.target.value; draw(); } },
@@ -37,7 +38,7 @@ function scoreTable(rows, run, known) {
     if (!lines.has(key)) lines.set(key, { ...r, values: {} });
     lines.get(key).values[r.metric] = r.value;
   }
-  const all = [...lines.values()].sort((a, b) => isReference(a) - isReference(b));
+  const all = [...lines.values()].sort((a, b) => Number(isReference(a)) - Number(isReference(b)));
   const merit = (line, m) => {
     const value = line.values[m], target = known[m][1];
     if (isReference(line) || target === null || !isNumber(value)) return -Infinity;

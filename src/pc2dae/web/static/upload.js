@@ -1,3 +1,4 @@
+// @ts-check
 // Upload of a flight: by drag and drop of files or folders, or by the buttons.
 
 import { get, upload } from "./api.js";
@@ -65,7 +66,7 @@ function nameOf(files) {
 async function send(files) {
   complain("");
   if (!files.length) return complain("No file found.");
-  if (files.length > MOST) return complain(`That is more than ${MOST} files. Drop the folder of one flight.`);
+  if (files.length > MOST) return complain(`That is more than ${MOST} files. Drop fewer.`);
   const name = files.length === 1 ? files[0].path : `${files.length} files`;
   const buttons = [$("choose-files"), $("choose-folder")];
   buttons.forEach((button) => { button.disabled = true; });
@@ -73,7 +74,7 @@ async function send(files) {
   $("sent-words").textContent = `Sending ${name}`;
   show($("sending"), true);
   try {
-    const fields = { suite: $("suite").value, zone: $("zone").value.trim(), name: nameOf(files) };
+    const fields = { suite: $("suite").value, zone: $("zone").value.trim(), name: nameOf(files), several: files.length > 1 ? "ask" : "" };
     const answer = await upload(files, fields, (share) => { $("sent").value = share; });
     await listFlights();
     location.hash = `#/flight/${answer.flight.id ?? answer.flight}`;
