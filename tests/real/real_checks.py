@@ -77,11 +77,11 @@ def noise_sigma(clean: xr.Dataset, name: str, *, profile: str = "flight") -> flo
     raw, seen = observations(clean, name)
     if profile != "live":
         return _sigma(raw, seen)
-    return max(suite_of(clean)[name].noise_sigma or 0.0, _largest_trailing(raw.tobytes(), seen.tobytes()))
+    return max(suite_of(clean)[name].noise_sigma or 0.0, largest_trailing_noise(raw.tobytes(), seen.tobytes()))
 
 
 @lru_cache(maxsize=64)
-def _largest_trailing(raw_bytes: bytes, seen_bytes: bytes) -> float:
+def largest_trailing_noise(raw_bytes: bytes, seen_bytes: bytes) -> float:
     """Of one channel; remembered because all models ask for it."""
     raw, seen = np.frombuffer(raw_bytes), np.frombuffer(seen_bytes, dtype=bool)
     parts = [slice(max(stop - TRAILING, 0), stop) for stop in (*range(5, WARM_UP), *range(WARM_UP, len(raw), STEP))]

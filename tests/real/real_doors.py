@@ -170,8 +170,7 @@ def uploaded(
         model=model,
         title=path.name,
         names={file.name: file.name for file in (path, *calibration)},
-        suite=str(suite) if suite is not None else None,
-        zone=zone,
+        how={"suite": str(suite) if suite is not None else None, "zone": zone},
     )
     assert "run_error" not in result, result
     facts = json.loads((home / "runs" / "first" / "facts.json").read_text(encoding="utf-8"))
