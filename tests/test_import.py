@@ -83,8 +83,8 @@ def test_a_command_loads_only_what_it_uses(command: str, folder: Path) -> None:
 
 def run_command(command: str, folder: Path) -> list[str]:
     """The modules that a command has loaded at its end."""
-    code = f"import os, sys; os.chdir({str(folder)!r}); sys.argv[1:] = {command.split()!r}\nimport pc2dae.cli\n"
-    code += "try: pc2dae.cli.main()\nexcept SystemExit as end: assert not end.code, end.code"
+    code = f"import os, sys; os.chdir({str(folder)!r}); sys.argv[1:] = {command.split()!r}\nimport pc2dae.cli.entry\n"
+    code += "try: pc2dae.cli.entry.main()\nexcept SystemExit as end: assert not end.code, end.code"
     show = "print('\\n'.join(name for name, module in sys.modules.items() if module is not None))"
     result = subprocess.run([sys.executable, "-c", f"{code}\n{show}"], capture_output=True, text=True, check=True)
     return result.stdout.splitlines()

@@ -1,5 +1,5 @@
 """`python -m pc2dae` is the command `pc2dae`."""
 
-from pc2dae.cli import main
+from pc2dae.cli.entry import main
 
 main()

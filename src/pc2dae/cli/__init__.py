@@ -37,8 +37,6 @@ def main() -> None:
     """Run the command line; an error is one line and exit code 2 (1 if internal), `--debug` shows the traceback."""
     debug = "--debug" in sys.argv
     sys.argv = [argument for argument in sys.argv if argument != "--debug"]
-    if sys.argv[1:2] != ["archive"]:
-        sys.modules.setdefault("dask", None)  # type: ignore[arg-type]  # xarray would import it: 0.7 s for nothing
     try:
         code = app(standalone_mode=False)
     except (KeyboardInterrupt, typer.Abort):
