@@ -78,7 +78,7 @@ class Arrivals:
         return max(SILENT_S * 1000, _GAPS * self.usual_ms)
 
 
-class Series:
+class LimitSeries:
     """One channel of one flight, raw or estimated, and the alarms it is part of."""
 
     def __init__(self, flight: str, channel: str, source: AlarmSource) -> None:

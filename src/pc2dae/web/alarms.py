@@ -13,7 +13,7 @@ from typing import Protocol, TypeGuard
 from pc2dae.suite import Suite
 from pc2dae.web.alarm_limits import AlarmLimits
 from pc2dae.web.alarm_models import Alarm, AlarmFile, AlarmKind, AlarmSource, Limit
-from pc2dae.web.alarm_series import SILENT_S, Arrivals, Series
+from pc2dae.web.alarm_series import SILENT_S, Arrivals, LimitSeries
 from pc2dae.web.problems import nothing
 from pc2dae.web.store import new_id, now_ms
 
@@ -27,7 +27,7 @@ _TIMES = 4000  # of raw samples, by which those sent again are recognised
 _About = tuple[str, str | None, AlarmKind, AlarmSource]  # flight, channel
 
 
-class Link(Protocol):
+class LinkStatus(Protocol):
     """State of the live link."""
 
     @property
@@ -47,7 +47,7 @@ class Alarms:
         self.limits = AlarmLimits()
         self.alarms: dict[str, Alarm] = {}  # oldest first
         self.is_saved = True
-        self._series: dict[tuple[str, str, AlarmSource], Series] = {}
+        self._series: dict[tuple[str, str, AlarmSource], LimitSeries] = {}
         self._arrivals: dict[tuple[str, str], Arrivals] = {}
         self._ended: dict[str, None] = {}  # flights
         self._judged: dict[str, dict[int, None]] = {}  # times of raw samples, by flight
@@ -108,7 +108,7 @@ class Alarms:
             if _is_finite(value := values.get(name)):
                 self._judge(self._of(flight, name, "estimate"), limit, value, time_ms)
 
-    def judge_silence(self, now_ms: int, link: Link) -> None:
+    def judge_silence(self, now_ms: int, link: LinkStatus) -> None:
         """Raise or end the alarm for a payload that no longer sends; a link that is off ends all alarms."""
         for flight in self._ended.keys() & self._judged.keys():
             self._end_flight(flight)
@@ -136,7 +136,7 @@ class Alarms:
         if len(self._ended) > _ENDED:
             del self._ended[next(iter(self._ended))]
 
-    def _judge_gap(self, series: Series, arrivals: Arrivals, time_ms: int) -> None:
+    def _judge_gap(self, series: LimitSeries, arrivals: Arrivals, time_ms: int) -> None:
         silent_ms = time_ms - arrivals.last
         if "no_data" in series.active:
             self._advance(series.active["no_data"], silent_ms / 1000, time_ms)
@@ -145,7 +145,7 @@ class Alarms:
             limit_s, times = arrivals.longest_ms / 1000, (arrivals.last, time_ms)
             series.active["no_data"] = self._raise(about, limit_s, "s", silent_ms / 1000, times, 0)
 
-    def _judge(self, series: Series, limit: Limit, value: float, time_ms: int) -> None:
+    def _judge(self, series: LimitSeries, limit: Limit, value: float, time_ms: int) -> None:
         for kind, level in (("above", limit.above), ("below", limit.below)):
             if level is not None:
                 margin = limit.hysteresis
@@ -156,7 +156,9 @@ class Alarms:
         if limit.rise_per_min is not None and (rise := series.recent.rise_per_min()) is not None:
             self._cross(series, "rise", limit.rise_per_min, rise, time_ms, 0.5 * limit.rise_per_min)
 
-    def _cross(self, series: Series, kind: AlarmKind, level: float, value: float, time_ms: int, margin: float) -> None:
+    def _cross(
+        self, series: LimitSeries, kind: AlarmKind, level: float, value: float, time_ms: int, margin: float
+    ) -> None:
         sign = -1 if kind == "below" else 1
         alarm = series.active.get(kind)
         if alarm is None:
@@ -180,7 +182,7 @@ class Alarms:
             self._send(alarm)
         self._advance(alarm, value, time_ms)
 
-    def _joinable(self, series: Series, kind: AlarmKind, level: float, time_ms: int) -> Alarm | None:
+    def _joinable(self, series: LimitSeries, kind: AlarmKind, level: float, time_ms: int) -> Alarm | None:
         """The alarm of the same crossing: raised by the other source, or by the same values before a restart."""
         for alarm in reversed(self.alarms.values()):
             if (alarm.flight, alarm.channel, alarm.kind, alarm.limit) == (series.flight, series.channel, kind, level):
@@ -251,13 +253,13 @@ class Alarms:
             self._end_flight(next(iter(self._judged)))
         return times
 
-    def _of(self, flight: str, channel: str, source: AlarmSource) -> Series:
+    def _of(self, flight: str, channel: str, source: AlarmSource) -> LimitSeries:
         key = (flight, channel, source)
         if key not in self._series:
-            self._series[key] = Series(*key)
+            self._series[key] = LimitSeries(*key)
         return self._series[key]
 
-    def _forget(self, is_meant: Callable[[Series], bool]) -> None:
+    def _forget(self, is_meant: Callable[[LimitSeries], bool]) -> None:
         """End the alarms of some series and judge these from the beginning."""
         for key, series in [(k, s) for k, s in self._series.items() if is_meant(s)]:
             del self._series[key]

@@ -20,7 +20,7 @@ from pc2dae.view import assets
 from pc2dae.web import alarms_api, compare_api, flights_api, live_api, server_api
 from pc2dae.web.auth import Guard
 from pc2dae.web.body import SmallBody
-from pc2dae.web.head import Head, allowed
+from pc2dae.web.head import HeadRequests, allowed
 from pc2dae.web.jobs import QueueFull
 from pc2dae.web.openapi import describe, operation_id
 from pc2dae.web.problems import KINDS, Refused, nothing
@@ -78,7 +78,7 @@ def create_app(settings: Settings) -> Guard:
     app.mount("/static", _Files(directory=STATIC, check_dir=False), name="static")
     app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=4)
     app.add_middleware(SmallBody, limits=settings.limits)
-    app.add_middleware(Head)
+    app.add_middleware(HeadRequests)
     return Guard(app, settings, station)
 
 

@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 
-class Head:
+class HeadRequests:
     """ASGI middleware that answers HEAD with the headers of GET; an endless stream ends with its first piece."""
 
     def __init__(self, app: ASGIApp) -> None:
