@@ -16,6 +16,7 @@ import paho.mqtt.client as mqtt
 
 from pc2dae.edge.broker import Broker
 from pc2dae.edge.receipts import Receipts
+from pc2dae.edge.sample_log import open_lines
 
 _CONFIRM_S = 0.25  # interval of confirmations
 
@@ -25,8 +26,8 @@ class Consumer:
 
     def __init__(self, broker: Broker, topic: str, path: Path) -> None:
         self.broker, self.topic = broker, topic
+        self.file = open_lines(path)
         self.receipts = Receipts(_resume(path))
-        self.file = path.open("ab")
         self.lock = threading.Lock()
         self.client = broker.client("")
         self.client.on_connect, self.client.on_message = self._on_connect, self._on_message
@@ -37,7 +38,6 @@ class Consumer:
         try:
             while not stop.wait(_CONFIRM_S):
                 with self.lock:
-                    self.file.flush()
                     os.fsync(self.file.fileno())  # sync before confirming
                     confirmation = self.receipts.confirmation() if self.client.is_connected() else None
                 if confirmation is not None:
@@ -60,21 +60,9 @@ class Consumer:
 
 
 def _resume(path: Path) -> dict[str, int]:
-    """The last seq of each flight in the file; an incomplete last line is removed."""
-    last: dict[str, int] = {}
-    if not path.exists():
-        return last
-    whole = 0
+    """The last seq of each flight in the file."""
     with path.open("rb") as file:
-        for line in file:
-            if not line.endswith(b"\n"):
-                break
-            estimate = json.loads(line)
-            last[estimate["flight"]] = estimate["seq"]
-            whole += len(line)
-    with path.open("rb+") as file:
-        file.truncate(whole)
-    return last
+        return {estimate["flight"]: estimate["seq"] for estimate in map(json.loads, file)}
 
 
 def main() -> None:

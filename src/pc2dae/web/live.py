@@ -104,8 +104,12 @@ class Live:
 
     def _link(self) -> LinkState:
         """How the samples arrive."""
-        reason = "" if self.connection is None else self.connection.reason
-        return self.feed.link.shown(now_ms(), is_on=self.state != "off" or self._is_playing, reason=reason)
+        return self.feed.link.shown(now_ms(), is_on=self.state != "off" or self._is_playing, reason=self._reason)
+
+    @property
+    def _reason(self) -> str:
+        """Why there is no connection, if one is wanted."""
+        return "" if self.connection is None else self.connection.reason
 
     @property
     def _is_playing(self) -> bool:
@@ -280,7 +284,6 @@ class Live:
     def shown(self) -> LiveState:
         """Live state except for the estimates."""
         feed, wanted, replay = self.feed, self.wanted, self.replay
-        reason = "" if self.connection is None else self.connection.reason
         channels = self.match.channels(self.payload, feed.with_data, is_own=self.gateway == "own" or self._is_playing)
         mismatch, fitting = self.match.judge(self.payload, feed.seen, channels)
         error = replay.error if replay is not None else None
@@ -294,5 +297,5 @@ class Live:
             is_replay=self._is_playing or (feed.link.speed is not None and self.state != "off"),
             gateway=self.gateway, flight=feed.flight, latency_s=feed.latency_s, calibrated=feed.calibrated,
             counters=feed.counters(), replay=replay, recording=self.recorder.shown(),
-            message=reason or self.message or error or self.recorder.problem,
+            message=self._reason or self.message or error or self.recorder.problem,
         )  # fmt: skip

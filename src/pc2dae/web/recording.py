@@ -23,9 +23,8 @@ from pc2dae.errors import LogError
 from pc2dae.flight.schema import suite_of
 from pc2dae.registry import load_model
 from pc2dae.suite import ENVIRONMENT, MOTION, Suite, load_suite, parse_suite
+from pc2dae.web.methods import LIVE
 from pc2dae.web.suites import as_toml
-
-METHOD = "live"
 
 
 def write_recorded(folder: Path, uploads: Path) -> Path:
@@ -118,7 +117,7 @@ def live_run(folder: Path, flight: xr.Dataset) -> xr.Dataset | None:
     model = load_model(json.loads((folder / "about.json").read_bytes())["model"], profile="live")
     denoiser: Denoiser = _Received(estimate, tuple(suite.names))
     if isinstance(model, AdaptiveDenoiser):
-        about = vars(model) | {"name": METHOD}
+        about = vars(model) | {"name": LIVE.name}
         denoiser = _ReceivedAdaptive(**about, received=estimate, names=tuple(suite.names))
     clean_flight = pipeline.denoise(flight, model=denoiser, profile="live", keep=kept, exclude=others)
     if estimate.sigma is not None:  # those of calibrated channels include the calibration already
@@ -134,7 +133,7 @@ class _Received:
 
     received: Estimate
     names: tuple[str, ...]
-    name: str = METHOD
+    name: str = LIVE.name
     latency_s: float = np.inf
 
     def prepare(self, flight: xr.Dataset, suite: Suite) -> Job:
