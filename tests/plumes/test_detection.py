@@ -1,5 +1,7 @@
 import numpy as np
+import pytest
 
+from pc2dae.plumes import detection
 from pc2dae.plumes.detection import THRESHOLD, SurroundingAir, find_air
 from pc2dae.plumes.encounters import runs
 
@@ -76,3 +78,12 @@ def test_the_threshold_is_a_number_of_standard_deviations() -> None:
     smoke = plume(60, 1200)
     counts = [len(centres(air(smoke, smoke, smoke, threshold=k))) for k in (4.0, 100.0)]
     assert counts == [1, 0]
+
+
+def test_rows_of_a_long_record_are_computed_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    rises = [plume(height, 600) for height in (100, 30, 0)]
+    together = air(*rises)
+    monkeypatch.setattr(detection, "_AT_ONCE", 1)
+    alone = air(*rises)
+    np.testing.assert_array_equal(alone.level, together.level)
+    np.testing.assert_array_equal(alone.smoke, together.smoke)

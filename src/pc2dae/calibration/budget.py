@@ -51,7 +51,7 @@ class Budget:
 
 def budget_of(flight: xr.Dataset, name: str) -> Budget | None:
     """The budget in a channel's attributes; None where it is not calibrated."""
-    attrs = flight[name].attrs
+    attrs = flight.variables[name].attrs
     if "gain_uncertainty" not in attrs:
         return None
     zero, drift, gain = (float(attrs[f"{part}_uncertainty"]) for part in ("zero", "drift", "gain"))

@@ -54,7 +54,7 @@ def channel_signals(
     names = [n for n in suite.names if observed(flight, n).any() and np.isfinite(_best(flight, n)).any()]
     for name in names:
         x = _best(flight, name)
-        raw = flight[f"{name}_raw" if f"{name}_raw" in flight else name].values.astype(np.float64)
+        raw = flight.variables[f"{name}_raw" if f"{name}_raw" in flight else name].values.astype(np.float64)
         seen.append(observed(flight, name) & np.isfinite(raw))
         stated = _stated(flight, name)
         unseen.append(np.zeros(len(x)) if stated is None else np.where(seen[-1], 0.0, np.nan_to_num(stated.values)))
@@ -84,7 +84,7 @@ def channel_signals(
         periods: list[tuple[int, int]] = []
         if choice.kind == CLEAN_AIR:
             quiet = ~near(air.smoke, max(margins))
-            periods = clean_periods(flight["time"].values, quiet, clean_air, rate_hz=suite.rate_hz)
+            periods = clean_periods(flight.variables["time"].values, quiet, clean_air, rate_hz=suite.rate_hz)
         levels = [chosen_level(choice, v, s, suite[n], periods=periods) for v, s, n in zip(x, seen, names, strict=True)]
         air = above(air, shown, np.stack(levels), rows, rate_hz=suite.rate_hz, margins=margins, threshold=threshold)
     inside = near(air.smoke, max(margins))
@@ -120,7 +120,7 @@ def _checked(background: str, threshold: float, clean_air: Sequence[Period]) -> 
 
 def _response(flight: xr.Dataset, suite: Suite, name: str) -> tuple[float, float, float]:
     """t90 and width of the response that is still in a channel, and how far an integral reaches beyond a plume [s]."""
-    attrs, t90_s = flight[name].attrs, suite[name].t90_s or 0.0
+    attrs, t90_s = flight.variables[name].attrs, suite[name].t90_s or 0.0
     if attrs.get("target") != "ambient":
         return t90_s, t90_s, t90_s
     width_s = float(np.nan_to_num(attrs["effective_resolution_s"]))  # NaN: a network without a table of widths
@@ -129,29 +129,32 @@ def _response(flight: xr.Dataset, suite: Suite, name: str) -> tuple[float, float
 
 def _best(flight: xr.Dataset, name: str) -> Array:
     """The unbounded estimate if available, otherwise the channel itself."""
-    return flight[f"{name}_unbounded" if f"{name}_unbounded" in flight else name].values.astype(np.float64)
+    return flight.variables[f"{name}_unbounded" if f"{name}_unbounded" in flight else name].values.astype(np.float64)
 
 
 def _removed(flight: xr.Dataset, name: str, seen: Mask) -> Array | None:
     """What denoising took away; None for a raw channel and where the lag was corrected, which cannot be compared."""
-    if f"{name}_raw" not in flight or flight[name].attrs.get("target") == "ambient":
+    if f"{name}_raw" not in flight or flight.variables[name].attrs.get("target") == "ambient":
         return None
-    return np.where(seen, np.nan_to_num(flight[f"{name}_raw"].values - _best(flight, name)), 0.0)
+    return np.where(seen, np.nan_to_num(flight.variables[f"{name}_raw"].values - _best(flight, name)), 0.0)
 
 
 def _residual(flight: xr.Dataset, name: str, seen: Mask, sigma: float) -> Array | None:
     """Reading minus its estimate, without outliers; None for a raw channel, or a lag corrected without the reading."""
-    is_ambient = flight[name].attrs.get("target") == "ambient"
+    is_ambient = flight.variables[name].attrs.get("target") == "ambient"
     if f"{name}_raw" not in flight or (is_ambient and f"{name}_response" not in flight):
         return None
-    estimate = flight[f"{name}_response"].values if is_ambient else _best(flight, name)
-    reading = flight[f"{name}_raw"].values - estimate
+    estimate = flight.variables[f"{name}_response"].values if is_ambient else _best(flight, name)
+    reading = flight.variables[f"{name}_raw"].values - estimate
     return np.where(seen, np.clip(np.nan_to_num(reading), -_OUTLIER * sigma, _OUTLIER * sigma), 0.0)
 
 
-def _stated(flight: xr.Dataset, name: str) -> xr.DataArray | None:
+def _stated(flight: xr.Dataset, name: str) -> xr.Variable | None:
     """The stated random uncertainty of a channel, or the only one there is."""
-    return next((flight[n] for part in ("_random_uncertainty", "_uncertainty") if (n := name + part) in flight), None)
+    variables = flight.variables
+    return next(
+        (variables[n] for part in ("_random_uncertainty", "_uncertainty") if (n := name + part) in variables), None
+    )
 
 
 def _sum_variance(flight: xr.Dataset, name: str, rate: float, sigma: float, lag1: float) -> float:

@@ -45,15 +45,19 @@ def with_species(flight: xr.Dataset) -> xr.Dataset:
     suite, signals = suite_of(flight), _signals(flight)
     found = compare(flight, suite, signals)
     lines = _lines(flight, suite, signals, found)
+    new: dict[str, Any] = {}  # one assignment at the end: each takes as long as a comparison
     for comparison in found:
-        weights = _weights(flight, suite, comparison, signals)
-        flight = widen(flight, comparison, signals) if comparison.disagree else flight
-        species = _name(flight, suite, comparison.names)
+        group = flight[[str(v) for v in flight.data_vars if _is_of(str(v), comparison.names)]]
+        weights = _weights(group, suite, comparison, signals)
+        wider = widen(group, comparison, signals) if comparison.disagree else {}
+        species = _name({*map(str, flight.variables), *suite.names, *new}, suite, comparison.names)
         if species is not None:
-            flight = flight.assign(_species(flight, suite, species, weights, signals))
+            new |= _species(group.assign(wider), suite, species, weights, signals)
+        new |= wider
+    flight = flight.assign(new)
     if found:
-        wider = ", ".join(" and ".join(c.names) for c in found if c.disagree) or "none"
-        line = f"combined duplicates: {', '.join(species_in(flight)) or 'none'}; widened where they disagree: {wider}"
+        apart = ", ".join(" and ".join(c.names) for c in found if c.disagree) or "none"
+        line = f"combined duplicates: {', '.join(species_in(flight)) or 'none'}; widened where they disagree: {apart}"
         flight = add_history(flight, line)
     return flight.assign_attrs({WARNINGS: "\n".join(lines)}) if lines else flight
 
@@ -66,7 +70,9 @@ def species_in(flight: xr.Dataset) -> list[str]:
 def without_species(flight: xr.Dataset) -> xr.Dataset:
     """The flight without the species that `with_species` added."""
     added = species_in(flight)
-    return flight.drop_vars([*added, *(n for s in added for n in flight[s].attrs["ancillary_variables"].split())])
+    return flight.drop_vars(
+        [*added, *(n for s in added for n in flight.variables[s].attrs["ancillary_variables"].split())]
+    )
 
 
 def warnings_of(flight: xr.Dataset) -> list[str]:
@@ -112,12 +118,19 @@ def _weights(
     excess = np.mean([signals[n].excess for n in names], axis=0)
     tau2 = comparison.level.between**2 + comparison.gain.between**2 * float(np.mean(excess**2))
     stated = all(f"{n}_uncertainty" in flight for n in names)
-    own = [np.nanmedian(flight[f"{n}_uncertainty"].values ** 2) if stated else signals[n].sigma ** 2 for n in names]
+    own = [
+        np.nanmedian(flight.variables[f"{n}_uncertainty"].values ** 2) if stated else signals[n].sigma ** 2
+        for n in names
+    ]
     weights = 1.0 / np.maximum(np.array(own) + tau2, 1e-30)
     return dict(zip(names, (weights / weights.sum()).tolist(), strict=True))
 
 
-def _name(flight: xr.Dataset, suite: Suite, names: tuple[str, ...]) -> str | None:
+def _is_of(variable: str, names: tuple[str, ...]) -> bool:
+    return any(variable in (name, f"qc_{name}") or variable.startswith(f"{name}_") for name in names)
+
+
+def _name(taken: set[str], suite: Suite, names: tuple[str, ...]) -> str | None:
     """A free name for the species: that of the channels, or what their names begin with; None if there is none.
 
     Black carbon is that at 880 nm; at other wavelengths the names decide ("bc_uv" of bc_uv_1 and bc_uv_2).
@@ -128,7 +141,7 @@ def _name(flight: xr.Dataset, suite: Suite, names: tuple[str, ...]) -> str | Non
     shared = takewhile(lambda parts: len(set(parts)) == 1, zip(*(n.split("_") for n in names), strict=False))
     name = next(iter(known)) if len(known) == 1 and None not in known else "_".join(parts[0] for parts in shared)
     made = [name, f"qc_{name}", *(f"{name}_{part}uncertainty" for part in PARTS)] if name else []
-    is_free = name and reserved_for(name) is None and not any(n in flight or n in suite.names for n in made)
+    is_free = name and reserved_for(name) is None and taken.isdisjoint(made)
     return name if is_free else None
 
 
@@ -143,7 +156,7 @@ def _species(
     """
     names = list(weights)
     first, channel = flight[names[0]], suite[names[0]]
-    x = np.stack([flight[f"{n}_unbounded"].values for n in names])
+    x = np.stack([flight.variables[f"{n}_unbounded"].values for n in names])
     level = np.stack([signals[n].level for n in names])
     w = np.array(list(weights.values()))[:, None] * np.isfinite(x)
     total = w.sum(axis=0)
@@ -151,12 +164,12 @@ def _species(
     value = np.array(list(weights.values())) @ level + np.where(w > 0, w * (x - level), 0.0 * w).sum(axis=0)
     kept = ("units", "family", "radiation_wavelength_nm", *REFERENCE)
     named = {key: first.attrs[key] for key in kept if key in first.attrs}
-    standard = {flight[n].attrs.get("standard_name") for n in names}
+    standard = {flight.variables[n].attrs.get("standard_name") for n in names}
     named |= {"standard_name": standard.pop()} if len(standard) == 1 and None not in standard else {}
     new: dict[str, Any] = {}
     if all(f"{n}_uncertainty" in flight for n in names):
         random, systematic = _uncertainties(flight, names, w)
-        times = [flight[f"{n}_uncertainty"].attrs.get("error_correlation_s", 0.0) for n in names]
+        times = [flight.variables[f"{n}_uncertainty"].attrs.get("error_correlation_s", 0.0) for n in names]
         about = named | {"error_correlation_s": max(times), "coverage_content_type": "qualityInformation"}
         if "standard_name" in named:
             about["standard_name"] += " standard_error"
@@ -165,7 +178,7 @@ def _species(
             new[f"{species}_{part}uncertainty"] = ("time", sigma, about | {"long_name": words})
     bits = _flags(flight, names) | np.where(value < channel.lower_bound, BELOW_BOUND, 0).astype(np.int32)
     new[f"qc_{species}"] = ("time", bits, qc_attributes(species))
-    targets = {flight[n].attrs["target"] for n in names}
+    targets = {flight.variables[n].attrs["target"] for n in names}
     used = ", ".join(f"{n} {share:.3f}" for n, share in weights.items())
     about = named | {
         "long_name": f"{species}, combined from {' and '.join(names)}",
@@ -180,8 +193,10 @@ def _species(
 
 def _uncertainties(flight: xr.Dataset, names: list[str], w: Array) -> tuple[Array, Array]:
     """Random and systematic standard uncertainty of a weighted mean of channels."""
-    total = np.stack([flight[f"{n}_uncertainty"].values for n in names])
-    random = np.stack([flight.get(f"{n}_random_uncertainty", flight[f"{n}_uncertainty"]).values for n in names])
+    total = np.stack([flight.variables[f"{n}_uncertainty"].values for n in names])
+    random = np.stack(
+        [flight.variables.get(f"{n}_random_uncertainty", flight.variables[f"{n}_uncertainty"]).values for n in names]
+    )
     systematic = np.sqrt(np.maximum(total**2 - random**2, 0.0))
     return np.sqrt(_sum(w**2 * random**2)), _sum(w * systematic)
 
@@ -193,7 +208,7 @@ def _sum(terms: Array) -> Array:
 
 def _flags(flight: xr.Dataset, names: list[str]) -> Bits:
     """Flags of a species: of the sensors that measured, those to be used with care; where none did, all flags."""
-    bits = np.stack([flight[f"qc_{n}"].values for n in names])
-    seen = np.stack([(flight[f"qc_{n}"].values & NOT_MEASURED) == 0 for n in names])
+    bits = np.stack([flight.variables[f"qc_{n}"].values for n in names])
+    seen = np.stack([(flight.variables[f"qc_{n}"].values & NOT_MEASURED) == 0 for n in names])
     with_care = np.bitwise_or.reduce(np.where(seen, bits & INDETERMINATE & ~BELOW_BOUND, 0), axis=0)
     return np.asarray(np.where(seen.any(axis=0), with_care, np.bitwise_or.reduce(bits, axis=0)), np.int32)

@@ -26,6 +26,7 @@ _RANGE = 2.5  # times the scatter of the calmest quarter of a record: more is sm
 _ROUNDS = 6  # iterations; the classification has converged by then
 AMBIGUOUS = ("co2", "nox")  # with other sources (respiration, traffic): not smoke alone where others are measured
 _LOWEST = -1.0  # standard deviations: a cell that dips must not hide what others see
+_AT_ONCE = 1 << 18  # values: rows of short records are computed together, long ones one by one
 _LEAST_WEIGHT = 1e-3  # of a species that does not answer to smoke
 
 Rows = Mapping[str, Sequence[int]]  # rows of the channels of each species of smoke
@@ -54,11 +55,17 @@ def find_air(
     level, scatter = (np.stack(rows) for rows in zip(*(first_estimate(v, window=window) for v in x), strict=True))
     floor = np.asarray(noise, np.float64)[:, None]
     scale, smoke = _bounded(scatter, floor), np.zeros(x.shape[-1], bool)
+    clean = np.zeros(x.shape, bool)
     for _ in range(_ROUNDS):
+        before = smoke, clean
         smoke, clean = _masks(x - level, scale, species, smoke, rate_hz, margins, threshold)
-        for row in np.flatnonzero(clean.any(axis=-1)):
-            level[row] = running_level(x[row], clean[row], window=window)
-            scatter[row] = running_scatter(x[row] - level[row], clean[row], window=window)
+        if all(map(np.array_equal, before, (smoke, clean))):
+            break
+        known = np.flatnonzero(clean.any(axis=-1))
+        step = max(_AT_ONCE // x.shape[-1], 1)
+        for rows in (known[start : start + step] for start in range(0, len(known), step)):
+            level[rows] = running_level(x[rows], clean[rows], window=window)
+            scatter[rows] = running_scatter(x[rows] - level[rows], clean[rows], window=window)
         scale = _bounded(scatter, floor)
     return SurroundingAir(level, scale, clean, _masks(x - level, scale, species, smoke, rate_hz, margins, threshold)[0])
 

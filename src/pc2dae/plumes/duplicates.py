@@ -167,7 +167,7 @@ def level_variance(flight: xr.Dataset, name: str, signal: Signal) -> float:
     """Stated variance of a channel's background: systematic parts do not average out over clean air, noise does."""
     clean = signal.outside & signal.seen
     averaged = _WINDOWS * window_of(signal.rate_hz)  # by a median, of which the variance is π/2 times that of a mean
-    systematic = flight.get(f"{name}_systematic_uncertainty")
+    systematic = flight.variables.get(f"{name}_systematic_uncertainty")
     steady = np.nan_to_num(systematic.values[clean]) if systematic is not None and clean.any() else np.zeros(1)
     return float(np.mean(steady**2)) + signal.sum_variance * np.pi / 2 / min(max(int(clean.sum()), 1), averaged)
 
@@ -188,22 +188,22 @@ def _gains(flight: xr.Dataset, signals: Mapping[str, Signal], rate_hz: float) ->
     return between(np.log(sums), (sigma / sums) ** 2 + gain**2)
 
 
-def widen(flight: xr.Dataset, comparison: Comparison, signals: Mapping[str, Signal]) -> xr.Dataset:
-    """The flight with the uncertainty of disagreeing channels widened by τ, in plumes also by the difference of gain.
+def widen(flight: xr.Dataset, comparison: Comparison, signals: Mapping[str, Signal]) -> dict[str, Any]:
+    """The disagreeing channels with their uncertainty widened by τ, in plumes also by the difference of gain.
 
     A channel without a stated uncertainty is only labelled.
     """
     new: dict[str, Any] = {}
     for name in comparison.names:
-        attrs = dict(flight[name].attrs) | {
+        attrs = dict(flight.variables[name].attrs) | {
             "disagreement": comparison.line(),
             "between_sensor_level": comparison.level.between,
             "between_sensor_gain": comparison.gain.between,
         }
-        total = flight.get(f"{name}_uncertainty")
+        total = flight.variables.get(f"{name}_uncertainty")
         if total is not None:
             extra = np.hypot(comparison.level.between, comparison.gain.between * signals[name].excess)
-            random = flight.get(f"{name}_random_uncertainty", total)
+            random = flight.variables.get(f"{name}_random_uncertainty", total)
             systematic = np.sqrt(np.maximum(total.values**2 - random.values**2, 0) + extra**2)
             plain = {k: v for k, v in total.attrs.items() if k in ("units", "family", "standard_name")}
             parts = {"random": random.values, "systematic": systematic, "disagreement": extra}
@@ -216,13 +216,13 @@ def widen(flight: xr.Dataset, comparison: Comparison, signals: Mapping[str, Sign
             new[f"{name}_uncertainty"] = ("time", np.hypot(random.values, systematic), total.attrs | covers)
             beside = [f"{name}_uncertainty", *(f"{name}_{part}_uncertainty" for part in parts)]
             attrs["ancillary_variables"] = " ".join([f"qc_{name}", *beside])
-        new[name] = flight[name].assign_attrs(attrs)
-    return flight.assign(new)
+        new[name] = ("time", flight.variables[name].values, attrs)
+    return new
 
 
 def own_uncertainty(flight: xr.Dataset, name: str) -> Array | None:
     """A channel's stated standard uncertainty without what its disagreement with duplicates has added."""
-    total, added = (flight.get(f"{name}_{kind}") for kind in ("uncertainty", "disagreement_uncertainty"))
+    total, added = (flight.variables.get(f"{name}_{kind}") for kind in ("uncertainty", "disagreement_uncertainty"))
     if total is None or added is None:
         return None if total is None else np.asarray(total.values, np.float64)
     return np.asarray(np.sqrt(np.maximum(total.values**2 - added.values**2, 0.0)), np.float64)
@@ -230,6 +230,6 @@ def own_uncertainty(flight: xr.Dataset, name: str) -> Array | None:
 
 def of_like_speed(flight: xr.Dataset, suite: Suite, names: Sequence[str]) -> list[str]:
     """The sensors that are not more than five times slower than the fastest one, or than a sample."""
-    t90 = {n: float(flight[n].attrs.get("t90_s", suite[n].t90_s or 0.0)) for n in names}
+    t90 = {n: float(flight.variables[n].attrs.get("t90_s", suite[n].t90_s or 0.0)) for n in names}
     fastest = max(min(t90.values()), 1 / suite.rate_hz)
     return [n for n in names if t90[n] <= _SLOW * fastest]

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pc2dae.arrays import Floats, Mask
+from pc2dae.arrays import Array, Floats, Mask
 
 FLANK = 30  # samples on each side that determine the background beneath an encounter: half its window at 1 Hz
 _JITTER = 0.1  # timing uncertainty of a logger [sample intervals]
+_MOST_PLACES = 50_000  # positions that are looked at: of a longer record every second, third, …
 _LEAST_PLACES = 20  # plume-free positions required for a reliable scatter estimate
 
 
@@ -52,12 +52,42 @@ def add_up(pieces: Iterable[Excess]) -> Excess:
     return Excess(value, float(np.sqrt(variance)), effects)
 
 
+class CleanAir:
+    """The plume-free air of one channel: how far integrals over it scatter, remembered for each length.
+
+    >>> plume = np.r_[np.zeros(20), np.full(5, 10.0), np.zeros(20)]
+    >>> CleanAir(plume, plume == 0).scatter(5)
+    0.0
+    """
+
+    def __init__(self, excess: Floats, outside: Mask) -> None:
+        self._total = np.concatenate([[0.0], np.cumsum(np.where(outside, excess, 0.0))])
+        self._count = np.concatenate([[0], np.cumsum(outside)])
+        self._known: dict[int, float] = {}
+
+    def scatter(self, size: int) -> float:
+        """Variance, over plume-free positions, of the sum of `size` samples minus `size` × the mean of both flanks."""
+        if size not in self._known:
+            self._known[size] = self._scatter(size, min(FLANK, max(size, 30)))
+        return self._known[size]
+
+    def _scatter(self, size: int, flank: int) -> float:
+        step = len(self._count) // _MOST_PLACES + 1
+        inside, around = _moving(self._count, size, flank, step)
+        clean = (inside == size) & (around >= flank)
+        if step * np.count_nonzero(clean) < max(_LEAST_PLACES * size, 1):
+            return 0.0
+        value, level = (sums[clean] for sums in _moving(self._total, size, flank, step))
+        return float(np.mean((value - size * level / around[clean]) ** 2))
+
+
 def integrate(
     excess: Floats,
     interval: tuple[int, int],
     outside: Mask,
     *,
     noise_sum_variance: float,
+    clean: CleanAir | None = None,
     flank: int = FLANK,
     seen: Mask | None = None,
     unseen_sigma: Floats | None = None,
@@ -65,7 +95,7 @@ def integrate(
     """Sum of the excess of one channel over `interval`, with its random uncertainty.
 
     `outside` marks plume-free samples, of which those within `flank` samples determine the background, and `seen` the
-    observed samples. The variance is
+    observed samples; `clean` is the air of this channel, if several intervals are integrated. The variance is
     max(propagated, observed) + timing + gaps:
 
     - propagated: v·(n + n²/m), where v is the variance that each sample adds to a sum (σ² times the integral of the
@@ -84,7 +114,7 @@ def integrate(
     size = stop - start
     flanks = outside[max(start - flank, 0) : start].sum() + outside[stop : stop + flank].sum()
     propagated = noise_sum_variance * (size + size**2 / max(int(flanks), 1))
-    observed = _scatter(np.where(outside, excess, 0.0), outside, size)
+    observed = (clean or CleanAir(excess, outside)).scatter(size)
     timing = _timing(excess[start:stop], None if seen is None else seen[start:stop])
     unseen = 0.0 if unseen_sigma is None else _in_gaps(unseen_sigma[start:stop])
     return Excess(float(np.nansum(excess[start:stop])), float(np.sqrt(max(propagated, observed) + timing + unseen)))
@@ -110,23 +140,8 @@ def _in_gaps(sigma: Floats) -> float:
     return float(np.sum(np.diff(total[bounds]) ** 2))
 
 
-def _scatter(excess: Floats, outside: Mask, size: int) -> float:
-    """Variance, over plume-free positions, of the sum of `size` samples minus `size` × the mean of both flanks."""
-    flank = min(FLANK, max(size, 30))
-    total = np.concatenate([[0.0], np.cumsum(excess)])
-    count = np.concatenate([[0], np.cumsum(outside)])
-    at = np.arange(flank, len(excess) - size - flank + 1)
-    if len(at) == 0:
-        return 0.0
-
-    def between(sums: Floats, a: NDArray[np.intp], b: NDArray[np.intp]) -> Floats:
-        return np.asarray(sums[b] - sums[a])
-
-    clean = between(count, at, at + size) == size
-    around = between(count, at - flank, at) + between(count, at + size, at + size + flank)
-    clean &= around >= flank
-    if np.count_nonzero(clean) < _LEAST_PLACES * size:
-        return 0.0
-    level = between(total, at - flank, at) + between(total, at + size, at + size + flank)
-    residual = between(total, at, at + size)[clean] - size * level[clean] / around[clean]
-    return float(np.mean(residual**2))
+def _moving(cumulated: Array, size: int, flank: int, step: int) -> tuple[Array, Array]:
+    """Sums over `size` samples and over both flanks around them, at every `step`-th position with whole flanks."""
+    places = max(len(cumulated) - size - 2 * flank, 0)
+    first, start, stop, last = (cumulated[at : at + places : step] for at in (0, flank, flank + size, 2 * flank + size))
+    return stop - start, start - first + (last - stop)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,13 +16,10 @@ from pc2dae.arrays import Array, Mask
 from pc2dae.plumes.choices import other_backgrounds
 from pc2dae.plumes.drift import DRIFT_S, bridged_drift
 from pc2dae.plumes.encounters import SHORTEST, in_plume
-from pc2dae.plumes.excess import FLANK, Excess, add_up, integrate
+from pc2dae.plumes.excess import FLANK, CleanAir, Excess, add_up, integrate
 from pc2dae.plumes.systematic import Sources
 from pc2dae.response.kernels import smoothed
 from pc2dae.response.matched import match_response
-
-if TYPE_CHECKING:
-    pass
 
 
 class Sensor(NamedTuple):
@@ -70,17 +67,27 @@ class Signal:
         return np.asarray(~own & ~self.smoke & np.isfinite(self.excess))
 
     def over(self, interval: tuple[int, int]) -> Excess:
-        """Integrated excess over an interval; its random uncertainty is NaN if unknown.
+        """Integrated excess over an interval, remembered; its random uncertainty is NaN if unknown.
 
         What denoising took from the readings is added again: an estimate of a weak plume is too low, its readings are
         not, and their noise averages out in the integral.
         """
-        if self.summands:
-            return add_up(part.over(interval) for part in self.summands)
+        if interval not in self._integrals:
+            self._integrals[interval] = (
+                add_up(part.over(interval) for part in self.summands) if self.summands else self._over(interval)
+            )
+        return self._integrals[interval]
+
+    @cached_property
+    def _integrals(self) -> dict[tuple[int, int], Excess]:
+        return {}
+
+    def _over(self, interval: tuple[int, int]) -> Excess:
         start, stop = interval
         flank = FLANK + margin_of([self.width_s], self.rate_hz)  # air within the margin is not clean
-        found = integrate(self.excess, interval, self.outside, noise_sum_variance=self.sum_variance, flank=flank,
-                          seen=self.seen, unseen_sigma=self.unseen_sigma)  # fmt: skip
+        found = integrate(self.excess, interval, self.outside, noise_sum_variance=self.sum_variance,
+                          clean=self._clean_air, flank=flank, seen=self.seen,
+                          unseen_sigma=self.unseen_sigma)  # fmt: skip
         left, right = (int(self.outside[a:b].sum()) for a, b in ((max(start - flank, 0), start), (stop, stop + flank)))
         drift = bridged_drift(stop - start, left, right, sigma=self.drift, correlation=DRIFT_S * self.rate_hz)
         effects = {name: float(np.nansum(effect)) for name, effect in self.effects(interval).items()}
@@ -90,9 +97,18 @@ class Signal:
         """Sum over an interval of the readings minus that of the estimate, less what it is in clean air."""
         if self.residual is None:
             return 0.0
-        clean, inside = self.outside & self.seen, slice(*interval)
-        usual = float(self.residual[clean].mean()) if clean.any() else 0.0
-        return float(np.sum(self.residual[inside] - usual * self.seen[inside]))
+        inside = slice(*interval)
+        return float(np.sum(self.residual[inside] - self._usual_residual * self.seen[inside]))
+
+    @cached_property
+    def _usual_residual(self) -> float:
+        """Mean of reading − estimate in clean air."""
+        clean = self.outside & self.seen
+        return float(self.residual[clean].mean()) if self.residual is not None and clean.any() else 0.0
+
+    @cached_property
+    def _clean_air(self) -> CleanAir:
+        return CleanAir(self.excess, self.outside)
 
     def effects(self, interval: tuple[int, int]) -> dict[str, Array]:
         """What one standard uncertainty of each systematic source adds to the excess over an interval."""

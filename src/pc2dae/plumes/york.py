@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -51,14 +52,20 @@ def york_line(x: Floats, y: Floats, sigma_x: Floats, sigma_y: Floats, *, scatter
     if scatter is not None:
         variance = scatter**2
     else:
-        from scipy.optimize import brentq  # half a second, and not needed by every command
-
         largest = float(np.var(ys)) * len(ys)  # of no line at all
         tiny = 1e-12 * largest  # keeps weights finite where no error is stated
-        variance = tiny if largest == 0 or excess(tiny) <= 0 else float(brentq(excess, tiny, largest, rtol=1e-3))
+        variance = tiny if largest == 0 or excess(tiny) <= 0 else _zero(excess, tiny, largest)
         variance = 0.0 if variance == tiny and np.all(var_y > 0) else variance
     slope, intercept, sigma = (float(value) for value in _fit(xs, ys, var_x, var_y + variance))
     return Line(slope, intercept, sigma, float(np.sqrt(variance)))
+
+
+def _zero(falling: Callable[[float], float], low: float, high: float) -> float:
+    """Where a falling function is zero, to a thousandth, by halving the ratio of its bounds."""
+    while high > 1.001 * low:
+        middle = float(np.sqrt(low * high))
+        low, high = (middle, high) if falling(middle) > 0 else (low, middle)
+    return high
 
 
 def york_slopes(x: Floats, y: Floats, sigma_x: Floats, sigma_y: Floats, *, scatter: float) -> Array:
