@@ -22,15 +22,15 @@ def interpolation(part: Floats) -> Array:
     return np.stack(weights, axis=-1).astype(np.float64)
 
 
-def delayed(series: Array, samples: float) -> Array:
-    """The series later by a number of samples, interpolated; beyond the ends the first and last value continue.
+def delay_table(samples: Array) -> tuple[int, Array]:
+    """Weights (tap, delay) that delay a series by numbers of samples, and the place of the first tap: t + place.
 
-    >>> delayed(np.array([0.0, 1.0, 2.0, 3.0]), 1.0).tolist()
-    [0.0, 0.0, 1.0, 2.0]
+    >>> abs(delay_table(np.array([0.0, 1.0]))[1]).round(1).T.tolist()
+    [[0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0]]
     """
-    whole = int(np.ceil(samples))
-    reach = abs(whole) + len(TAPS)
-    padded, first = np.pad(series, reach, mode="edge"), reach - whole
-    weights = interpolation(np.array(whole - samples))
-    pieces = [w * padded[first + k : first + k + len(series)] for w, k in zip(weights, TAPS, strict=True)]
-    return np.asarray(np.sum(pieces, axis=0))
+    whole = np.ceil(samples).astype(int)
+    first = TAPS[0] - int(whole.max())
+    table = np.zeros((TAPS[-1] - int(whole.min()) - first + 1, len(samples)))
+    rows = np.array(TAPS)[:, None] - whole - first
+    table[rows, np.arange(len(samples))] = interpolation(whole - samples).T
+    return first, table

@@ -41,7 +41,6 @@ def invert(
     *,
     lag1: float | Array = 0.0,
     rate_hz: float = 1.0,
-    spacing: int | None = None,
 ) -> Inverted:
     """The air that a sensor of this kernel saw, from its new samples.
 
@@ -51,7 +50,6 @@ def invert(
         kernel: Its response.
         lag1: Autocorrelation of its noise between consecutive new samples, one number or (time,).
         rate_hz: Samples per second of the grid [Hz].
-        spacing: Usual number of samples of the grid from one new sample to the next; default: their median.
 
     >>> reading = np.array([0.0, 0.9, 0.99])
     >>> found = invert(reading, np.ones(3, bool), Kernel(1.0))
@@ -68,7 +66,7 @@ def invert(
     apart = np.diff(at)
     left = memory(kernel.t90_s, rate_hz) ** apart
     left[(left < FORGOTTEN) | (apart > LONGEST)] = 0.0
-    usual = spacing or (int(np.median(apart)) if len(apart) else 1)
+    usual = int(np.median(apart)) if len(apart) else 1
     m = memory(kernel.t90_s, rate_hz) ** usual
     values, gain = reading.copy(), _growth(m, rho, kernel)
     x = reading[at]

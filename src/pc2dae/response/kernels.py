@@ -64,28 +64,10 @@ def respond(air: Array, kernel: Kernel, rate_hz: float = 1.0) -> Array:
     air = np.asarray(air, np.float64)
     if kernel.kind == "gaussian":
         return _smoothed(air, gaussian(kernel.t90_s, rate_hz))
-    fast = _first_order(air, np.array(memory(kernel.t90_s, rate_hz)))
-    return _two_steps(air, fast, kernel, rate_hz)
-
-
-def respond_each(air: Array, kernel: Kernel, t90s_s: Array, rate_hz: float = 1.0) -> Array:
-    """The noise-free readings (t90, time) of sensors that differ in their response time, as `respond` gives them.
-
-    >>> respond_each(np.array([0.0, 1.0, 1.0]), Kernel(0.0), np.array([1.0, 2.0])).round(2).tolist()
-    [[0.0, 0.9, 0.99], [0.0, 0.68, 0.9]]
-    """
-    air = np.asarray(air, np.float64)
-    if kernel.kind == "gaussian":
-        return np.stack([_smoothed(air, gaussian(t90, rate_hz)) for t90 in t90s_s])
-    fast = _first_order(air, np.array([[memory(t90, rate_hz)] for t90 in t90s_s]))
-    return _two_steps(air, fast, kernel, rate_hz)
-
-
-def _two_steps(air: Array, fast: Array, kernel: Kernel, rate_hz: float) -> Array:
-    """The reading of a sensor whose fast part is `fast`; that alone without a slow part."""
+    fast = _first_order(air, memory(kernel.t90_s, rate_hz))
     if kernel.kind == "first_order":
         return fast
-    slow = _first_order(air, np.array(memory(kernel.slow_t90_s, rate_hz)))
+    slow = _first_order(air, memory(kernel.slow_t90_s, rate_hz))
     return (1 - kernel.slow_share) * fast + kernel.slow_share * slow
 
 
@@ -97,15 +79,15 @@ def gaussian(t90_s: float, rate_hz: float = 1.0) -> Array:
     return np.asarray(weights / weights.sum())
 
 
-def _first_order(air: Array, left: Array) -> Array:
+def _first_order(air: Array, left: float) -> Array:
     """r_t = a r_{t−1} + (1 − a) u_t by doubling: a sum over 2n samples is that over n plus aⁿ times the one before."""
     if len(air) == 0:
         return air.copy()
     change = (1 - left) * (air - air[0])
-    width, weight, most = 1, left, float(left.max())
-    while width < len(air) and most > 1e-17:
-        change[..., width:] += weight * change[..., :-width]  # numpy copies what overlaps
-        width, weight, most = 2 * width, weight**2, most**2
+    width = 1
+    while width < len(air) and left > 1e-17:
+        change[width:] += left * change[:-width]  # numpy copies what overlaps
+        width, left = 2 * width, left**2
     return np.asarray(air[0] + change)
 
 

@@ -12,11 +12,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from pc2dae.arrays import Array, Mask
-from pc2dae.response.delays import delayed
-from pc2dae.response.kernels import Kernel, respond, respond_each
+from pc2dae.response.delays import delay_table
+from pc2dae.response.kernels import Kernel, respond
 
 _COARSE_S = np.geomspace(1.0, 64.0, 7)
 _REACH_S = 8.0  # clocks that could not be aligned are off by a few seconds
@@ -29,6 +30,7 @@ _SEEN = 0.05  # least share of the variance that the faster channel explains
 _CLEAR = 0.5  # share above which kernels are compared
 _BETTER = 0.8  # residual of another kernel relative to that of the stated one, below which the latter does not fit
 _DRAWS = 200
+_AT_ONCE = 1 << 16  # samples
 _FLOOR = np.diag([0.06, 0.1]) ** 2  # of the covariance: a bootstrap over few plumes can be too confident
 
 
@@ -120,18 +122,33 @@ class _Pair:
         total = (self.weight * self.target**2).sum(axis=1)
         noise = count * self.sigma**2 + 1e-300
         at = _centred(self.weight)
-        weights = np.stack([self.weight, self.weight * at, self.weight * self.target])
+        weights = np.stack([self.weight, self.weight * at, self.weight * self.target], axis=1)
         spread = np.maximum((self.weight * at**2).sum(axis=1), 1e-9)
         out = np.empty((len(t90s_s), len(delays_s), len(count)))
-        for j, delay in enumerate(delays_s):
-            late = delayed(self.fast - self.fast.mean(), delay * self.rate_hz)
-            models = _blocks(respond_each(late, kernel, t90s_s, self.rate_hz), self.weight.shape[1])
-            level, slope, product = np.einsum("kbs,tbs->ktb", weights, models)
-            square = np.einsum("bs,tbs,tbs->tb", self.weight, models, models)
-            power = square - level**2 / np.maximum(count, 1e-9) - slope**2 / spread
-            power = np.maximum(power, 1e-9 * square + 1e-300)  # the rounding of a constant explains nothing
-            out[:, j] = count * np.log((np.maximum(total - product**2 / power, 0.0) + noise) / (total + noise))
+        first, table = delay_table(delays_s * self.rate_hz)
+        reach = abs(first) + len(table)
+        air = np.pad(self.fast - self.fast.mean(), reach, mode="edge")
+        step = max(_AT_ONCE // self.weight.shape[1], 1)
+        parts = [slice(start, start + step) for start in range(0, len(count), step)]
+        for i, t90_s in enumerate(t90s_s):
+            read = respond(air, replace(kernel, t90_s=float(t90_s)), self.rate_hz)
+            around = sliding_window_view(read, len(table))[reach + first : reach + first + len(self.fast)]
+            for blocks in parts:
+                models = self._blocks(around, blocks) @ table  # (block, sample, delay)
+                n, whole = count[blocks, None], total[blocks, None]
+                level, slope, product = np.moveaxis(weights[blocks] @ models, 1, 0)  # (block, delay)
+                square = (self.weight[blocks, None] @ models**2)[:, 0]
+                power = square - level**2 / np.maximum(n, 1e-9) - slope**2 / spread[blocks, None]
+                power = np.maximum(power, 1e-9 * square + 1e-300)  # the rounding of a constant explains nothing
+                left = np.maximum(whole - product**2 / power, 0.0) + noise[blocks, None]
+                out[i, :, blocks] = (n * np.log(left / (whole + noise[blocks, None]))).T
         return out
+
+    def _blocks(self, around: Array, blocks: slice) -> Array:
+        """Some blocks of the samples around each, (block, sample, tap)."""
+        count, length = self.weight.shape
+        start, stop, _ = blocks.indices(count)
+        return around[start * length : stop * length].reshape(stop - start, length, -1)
 
     def residual(self, misfit: Array) -> float:
         """Share of the variance in all blocks that the best fit leaves."""

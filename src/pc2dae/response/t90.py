@@ -116,7 +116,7 @@ class _Record:
         suite = check_flight(flight)
         names = [c.name for c in suite.channels if c.difference_of is None]
         values = np.array([_signal(flight, suite, name) for name in names], dtype=np.float64)
-        exact = np.array([flight[f"qc_{name}"].values & SATURATED == 0 for name in names])
+        exact = np.array([flight.variables[f"qc_{name}"].values & SATURATED == 0 for name in names])
         valid = np.array([observed(flight, name) for name in names]) & exact & np.isfinite(values)
         noise = noise_level(values, valid).sigma
         series = {
@@ -219,14 +219,14 @@ def _filled(values: Array, valid: Mask) -> Array:
 
 def cross_terms(flight: xr.Dataset, name: str) -> tuple[tuple[str, float], ...]:
     """Channels that were subtracted from a sensor's signal to form this one, and their gains: NO2 for an OX cell."""
-    return tuple(json.loads(flight[name].attrs.get("signal_cross", "{}")).items())
+    return tuple(json.loads(flight.variables[name].attrs.get("signal_cross", "{}")).items())
 
 
 def _signal(flight: xr.Dataset, suite: Suite, name: str) -> Array:
     """What the sensor behind a channel responds to, without the subtraction of others."""
-    signal: Array = flight[name].values.astype(np.float64)
+    signal: Array = flight.variables[name].values.astype(np.float64)
     for partner, gain in cross_terms(flight, name):
-        signal = signal + gain * flight[partner].values
+        signal = signal + gain * flight.variables[partner].values
     return signal
 
 
