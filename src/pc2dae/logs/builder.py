@@ -142,6 +142,9 @@ class Builder:
 
     def _complete_rows(self, piece: Lines) -> tuple[list[str], NDArray[np.int64]]:
         """The complete lines and their numbers; the others are reported."""
+        if self._are_plain(piece):
+            self.rows += len(piece.texts)
+            return piece.texts, np.arange(piece.first, piece.first + len(piece.texts))
         rows, at, wanted = [], [], len(self.layout.names)
         separator, marker, comment = self.layout.separator, self.layout.header_line, self.layout.comment
         last = piece.first + len(piece.texts) - 1 if piece.is_cut else -1
@@ -161,6 +164,14 @@ class Builder:
             else:
                 self._drop("incomplete last line" if number == last else _UNEVEN, number)
         return rows, np.array(at, dtype=np.int64)
+
+    def _are_plain(self, piece: Lines) -> bool:
+        """Whether all lines are whole rows without quotes, comments or damage, so that none needs a closer look."""
+        layout, text = self.layout, "\n".join(piece.texts)
+        unusual = ('"', "\0", *filter(None, (layout.comment, layout.header_line)))
+        if piece.is_cut or any(mark in text for mark in unusual) or any(map(str.isspace, piece.texts)):
+            return False
+        return {line.count(layout.separator) for line in piece.texts} == {len(layout.names) - 1} != {0}
 
     def weigh(self, piece: Lines, evidence: Mapping[str, SignEvidence]) -> None:
         """Collect evidence for the columns' decimal signs from lines, without adding them."""

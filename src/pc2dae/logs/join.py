@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pc2dae.align.clock_faults import repair_stamps
 from pc2dae.arrays import Mask
 from pc2dae.errors import LogError
 from pc2dae.flight.stream import Stream
 from pc2dae.logs.afe import with_sheet
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 ONE_OF = "one_of"  # key in a stream's notes: the stream key shared by several instruments of a kind
 
@@ -109,7 +111,7 @@ def _shared(one: _LogPart, other: _LogPart) -> tuple[Mask, Mask] | None:
     if set(a.columns) != set(b.columns):
         return None
     rows_a, rows_b = _hashes(a), _hashes(b)
-    in_a, in_b = np.isin(rows_b, rows_a), np.isin(rows_a, rows_b)
+    in_a, in_b = rows_b.isin(rows_a).to_numpy(copy=True), rows_a.isin(rows_b).to_numpy(copy=True)
     _count_cut_row(b, in_a, a)
     _count_cut_row(a, in_b, b)
     first, last = max(one.first, other.first), min(one.last, other.last)
@@ -139,12 +141,12 @@ def _count_cut_row(stream: Stream, is_known: Mask, other: Stream) -> None:
     is_known[-1] = all(np.isnan(cell) or cell == whole for cell, whole in cells)
 
 
-def _hashes(stream: Stream) -> NDArray[np.uint64]:
+def _hashes(stream: Stream) -> pd.Series[int]:
     """A number for each row's stamp and values: equal rows have equal numbers."""
     import pandas as pd
 
     table = pd.DataFrame({"": stream.time, **{name: stream.columns[name] for name in sorted(stream.columns)}})
-    return np.asarray(pd.util.hash_pandas_object(table, index=False), dtype=np.uint64)
+    return pd.util.hash_pandas_object(table, index=False)
 
 
 def _part(stream: Stream) -> _LogPart:

@@ -164,6 +164,8 @@ def below_bound(
     values: Floats, valid: Mask, *, sigma: float, lower_bound: float, rate_hz: float = 1.0, window_s: float = 60.0
 ) -> Bits:
     """Flag samples whose 60-s median is more than 1 σ below the bound, which indicates an offset rather than noise."""
+    if not np.any((values < lower_bound - sigma) & valid):
+        return np.zeros(len(values), np.int32)
     window = max(round(window_s * rate_hz), 3)
     median = pd.Series(np.where(valid, values, np.nan)).rolling(window, center=True, min_periods=window // 3).median()
     return marked((median.to_numpy() < lower_bound - sigma) & valid, BELOW_BOUND)

@@ -80,8 +80,8 @@ def _figures(flight: xr.Dataset, suite: Suite, family: Family, sigma: dict[str, 
 
 
 def _channel_figures(flight: xr.Dataset, channel: Channel, sigma: float, rate_hz: float) -> dict[str, float]:
-    values, valid = flight[channel.name].values.astype(np.float64), observed(flight, channel.name)
-    ready = (flight[f"qc_{channel.name}"].values & (STARTUP | TAPE_ADVANCE)) == 0
+    values, valid = flight.variables[channel.name].values.astype(np.float64), observed(flight, channel.name)
+    ready = (flight.variables[f"qc_{channel.name}"].values & (STARTUP | TAPE_ADVANCE)) == 0
     seen = values[valid]
     limit = channel.detection_limit
     return {

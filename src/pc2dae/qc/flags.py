@@ -35,15 +35,17 @@ def has_low_zero(bits: ArrayLike) -> bool:
 def loaded_filters(flight: xr.Dataset) -> str:
     """Channels with a spent filter that were not corrected for it, with the share of samples: "bc 16 %"."""
     names = [str(n)[3:] for n in flight.data_vars if str(n).startswith("qc_") and str(n)[3:] in flight]
-    found = {n: shares(flight[f"qc_{n}"].values).get("filter_loaded", 0.0) for n in names}
-    loaded = {n: share for n, share in found.items() if share > 0 and "loading_correction" not in flight[n].attrs}
+    found = {n: shares(flight.variables[f"qc_{n}"].values).get("filter_loaded", 0.0) for n in names}
+    loaded = {
+        n: share for n, share in found.items() if share > 0 and "loading_correction" not in flight.variables[n].attrs
+    }
     return ", ".join(f"{name} {100 * share:.0f} %" for name, share in loaded.items())
 
 
 def without_observation(flight: xr.Dataset, names: Iterable[str]) -> dict[str, str]:
     """Channels without any usable sample, with the reason: {"so2_a": "100 % out_of_range"}."""
     empty = [name for name in names if not observed(flight, name).any()]
-    found = {name: shares(flight[f"qc_{name}"].values & NOT_MEASURED) for name in empty}
+    found = {name: shares(flight.variables[f"qc_{name}"].values & NOT_MEASURED) for name in empty}
     ranked = {name: sorted(flags.items(), key=lambda flag: -flag[1]) for name, flags in found.items()}
     return {
         name: ", ".join(f"{100 * share:.0f} % {flag}" for flag, share in flags) or "100 % missing"

@@ -43,7 +43,7 @@ def screen(flight: xr.Dataset) -> xr.Dataset:
     suite = check_flight(flight)
     flight = _without_sentinels(flight, suite)
     bits = {channel.name: _before_noise(flight, suite, channel) for channel in suite.channels}
-    values = np.array([flight[name].values for name in suite.names], dtype=np.float64)
+    values = np.array([flight.variables[name].values for name in suite.names], dtype=np.float64)
     valid = _measured(bits, suite, SATURATED)  # a clipped plume has no noise
     sigma = noise_level(values, valid).sigma
     for row, channel in enumerate(suite.channels):
@@ -68,10 +68,10 @@ def screen(flight: xr.Dataset) -> xr.Dataset:
     judged: dict[str, xr.Variable] = {}  # assigned in one call: xarray copies all variables on each assignment
     for channel in suite.channels:
         qc = f"qc_{channel.name}"
-        judged[qc] = xr.Variable("time", _inherited(bits, channel), dict(flight[qc].attrs))
+        judged[qc] = xr.Variable("time", _inherited(bits, channel), dict(flight.variables[qc].attrs))
     for name in (*ENVIRONMENT, *MOTION):
         if name in flight:
-            found = np.isin(flight[name].values, (*suite.missing, _NO_AIR))
+            found = np.isin(flight.variables[name].values, (*suite.missing, _NO_AIR))
             judged |= {name: flight[name].where(~found).variable} if found.any() else {}
     level = max(flight.attrs.get("level", "raw"), "screened", key=LEVELS.index)
     return add_history(flight.assign(judged), "screened: flags of all checks", level=level)
@@ -86,7 +86,7 @@ def _without_sentinels(flight: xr.Dataset, suite: Suite) -> xr.Dataset:
     cleared: dict[str, xr.Variable] = {}
     lines = []
     for channel in suite.channels:
-        values = flight[channel.name].values
+        values = flight.variables[channel.name].values
         named = np.isin(values, suite.missing)
         low, high = _limits(flight, channel)
         outside = checks.out_of_range(values, valid_min=low) | checks.saturated(values, valid_max=high) != 0
@@ -105,7 +105,7 @@ def _limits(flight: xr.Dataset, channel: Channel) -> tuple[float | None, float |
 
     Zeroed PM2.5 scatters around 0: with a limit of 0 the lower half of it would count as faults.
     """
-    if "gain_uncertainty" in flight[channel.name].attrs:
+    if "gain_uncertainty" in flight.variables[channel.name].attrs:
         return None, None
     is_reading = LEVELS.index(level_of(flight)) < LEVELS.index("compensated")
     return channel.reading_limits if is_reading else (channel.valid_min, channel.valid_max)
@@ -113,9 +113,9 @@ def _limits(flight: xr.Dataset, channel: Channel) -> tuple[float | None, float |
 
 def _before_noise(flight: xr.Dataset, suite: Suite, channel: Channel) -> Bits:
     """Flags that do not require the noise level; they select the samples used to estimate it."""
-    logged = flight[channel.name].values
+    logged = flight.variables[channel.name].values
     determined_again = MISSING | OUT_OF_RANGE | SPIKE | SATURATED | BELOW_DETECTION | BELOW_BOUND
-    bits: Bits = flight[f"qc_{channel.name}"].values & ~np.int32(determined_again)
+    bits: Bits = flight.variables[f"qc_{channel.name}"].values & ~np.int32(determined_again)
     bits = bits | checks.missing(logged)
     low, high = _limits(flight, channel)
     bits |= checks.out_of_range(logged, valid_min=low, valid_max=high)
@@ -173,7 +173,7 @@ def _by_instrument(flight: xr.Dataset, suite: Suite, channel: Channel, values: A
 
     def column(name: str | None) -> Array | None:
         variable = source.variable(name) if name is not None else None
-        return flight[variable].values if variable in flight else None
+        return flight.variables[variable].values if variable in flight else None
 
     if (status := column(rules.status)) is not None:
         word = np.nan_to_num(np.round(status)).astype(np.int64)
@@ -203,7 +203,7 @@ def _companions(flight: xr.Dataset, suite: Suite, channel: Channel) -> list[Arra
         return []
     prefix = suite.sources[channel.name].variable("")
     names = [str(n) for n in flight.data_vars if str(n).startswith(prefix) and flight[n].dtype.kind == "f"]
-    return [flight[n].values for n in names if np.isfinite(flight[n].values).any()]
+    return [flight.variables[n].values for n in names if np.isfinite(flight.variables[n].values).any()]
 
 
 def _inherited(bits: dict[str, Bits], channel: Channel) -> Bits:
