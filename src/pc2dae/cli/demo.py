@@ -92,21 +92,22 @@ def _score(campaign: Path) -> pd.DataFrame:
     from rich.progress import track
 
     from pc2dae.flight.netcdf import read_netcdf
-    from pc2dae.pipeline import denoise, evaluate, open_flight
+    from pc2dae.metrics import score_flight
+    from pc2dae.pipeline import denoise, open_flight
     from pc2dae.registry import SHIPPED
 
     folders = sorted(path for path in campaign.iterdir() if path.is_dir())
     methods = [*SHIPPED, *_RIVALS]
     tables = []
     flights = {folder.name: open_flight(folder) for folder in folders}
+    truths = {name: read_netcdf(campaign / f"{name}.truth.nc") for name in flights}
     jobs = [(name, method) for name in flights for method in methods]
     for name, method in track(jobs, "scoring", console=Console(stderr=True), transient=True):
         clean = denoise(flights[name], model=method)
         for variable in clean.filter_by_attrs(target="response"):
             clean[variable].attrs["target"] = "ambient"
-        table = evaluate(clean, truth=read_netcdf(campaign / f"{name}.truth.nc"))
-        own = table["method"] == clean.attrs["pc2dae_model"]
-        tables.append((table if method == methods[-1] else table[own]).assign(flight=name))
+        table = score_flight(clean, truth=truths[name], with_references=method == methods[-1])
+        tables.append(table.assign(flight=name))
     scores: pd.DataFrame = pd.concat(tables, ignore_index=True)
     return scores
 

@@ -6,16 +6,13 @@ They cannot distinguish denoising from signal loss: a constant scores 100 % on t
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from scipy.ndimage import median_filter
-from scipy.signal import get_window, welch
 
 from pc2dae.arrays import Array, Floats, Mask
+from pc2dae.metrics.welch import welch
 
-_SEGMENT = 256  # length of a Welch segment [samples]
 _SHORTEST = 32  # minimum length of a gap-free segment for a spectrum [samples]
 
 
@@ -66,6 +63,8 @@ def pair_agreement(output: Floats, input: Floats, partner: Floats, valid: Mask, 
     optimum for equal noise levels, and smoothed plumes increase the value. The slow difference between both sensors
     (median of 300 samples) is removed.
     """
+    from scipy.ndimage import median_filter
+
     ok = valid & np.isfinite(output) & np.isfinite(input) & np.isfinite(partner)
     if np.count_nonzero(ok) < 3:
         return float("nan")
@@ -104,16 +103,13 @@ def _fast_power(x: Array, ok: Mask) -> Array:
         return np.full(len(x), np.nan)
     stride = int(np.median(np.diff(at)))
     pieces = [p for p in np.split(at, np.flatnonzero(np.diff(at) > stride) + 1) if len(p) >= min(_SHORTEST, len(at))]
-    power, weight = np.zeros(len(x)), 0
+    alike: dict[int, list[Any]] = {}  # pieces of one length are transformed together
     for piece in pieces:
-        frequency, density = welch(x[:, piece], window=_hann(min(_SEGMENT, len(piece))), detrend="constant")
+        alike.setdefault(len(piece), []).append(piece)
+    power, weight = np.zeros(len(x)), 0
+    for size, group in alike.items():
+        frequency, density = welch(x[:, np.stack(group)])
         fast = frequency > 0.125  # cycles per sample: Nyquist/4
-        power += len(piece) * density[:, fast].sum(axis=-1) * (frequency[1] - frequency[0])
-        weight += len(piece)
+        power += size * density[..., fast].sum(axis=(1, 2)) * (frequency[1] - frequency[0])
+        weight += size * len(group)
     return power / weight if weight else np.full(len(x), np.nan)
-
-
-@lru_cache
-def _hann(size: int) -> Array:
-    window: Array = get_window("hann", size)
-    return window

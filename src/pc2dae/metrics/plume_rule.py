@@ -6,7 +6,6 @@ It is fixed, so that scores stay comparable between versions; `pc2dae.plumes` de
 from __future__ import annotations
 
 import numpy as np
-from scipy.ndimage import uniform_filter1d
 
 from pc2dae.arrays import Array, Floats, Mask
 from pc2dae.plumes.encounters import in_plume
@@ -80,6 +79,8 @@ def _low_quantile(x: Array) -> Array:
 
 
 def _running_mean(x: Array, weight: Mask, window: int, *, fallback: Array) -> Array:
+    from scipy.ndimage import uniform_filter1d  # only scores against a truth need it
+
     total = uniform_filter1d(x, window, axis=-1, mode="constant")
     share = uniform_filter1d(weight.astype(np.float64), window, axis=-1, mode="constant")
     some = share > 0.05  # with fewer samples, linear interpolation is more reliable

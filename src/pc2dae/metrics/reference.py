@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtr
 
 from pc2dae.arrays import Array, Floats, Mask
 from pc2dae.metrics.plume_rule import background, threshold
@@ -113,6 +112,8 @@ def censored_crps(truth: Floats, mean: Floats, sigma: Floats, bound: Floats) -> 
 
     σ·{z(2Φ(z) − 1) + 2φ(z) − 1/√π − [lΦ(l)² + 2φ(l)Φ(l) − Φ(√2 l)/√π]}, z = (truth − mean)/σ, l = (bound − mean)/σ.
     """
+    from scipy.special import ndtr
+
     wide = np.maximum(np.asarray(sigma, np.float64), 1e-9 * np.abs(truth - mean) + 1e-300)
     z = (truth - mean) / wide
     cut = (bound - mean) / wide

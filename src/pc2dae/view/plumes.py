@@ -77,12 +77,12 @@ def plume_table(flight: xr.Dataset, plumes: Plumes, suite: Suite) -> Table | Non
     for s in species:
         head.append(f"∫Δ{SPECIES[s]}\n[{'10³ ' if scale[s] > 1 else ''}{units(plumes.species[s].units)} s]")
     head += [_with_units(k, per) for k in kinds]
-    rows = []
+    found, rows = _integral_ratios(per), []
     for i, (start, stop) in enumerate(plumes.intervals):
         cells = [str(i + 1), clock(time[start]), f"{(stop - start) / rate:.0f}"]
         cells += [plus_minus(*(v / rate / scale[s] for v in (excess[s][i].value, excess[s][i].sigma))) for s in species]
-        mine = per[(per["scope"] == f"encounter {i + 1}") & (per["method"] == "integral")]
-        cells += [_cell(mine[mine["ratio"] == k]) for k in kinds]
+        mine = found.get(f"encounter {i + 1}", {})
+        cells += [plus_minus(*mine[k]) if k in mine else "–" for k in kinds]
         rows.append(Row(cells, plume=i))
     note = "Excess over a drifting background, integrated from the unbounded estimate; ± is one standard uncertainty: "
     note += "noise, calibration and the choice of background."
@@ -129,6 +129,17 @@ def factor_table(plumes: Plumes) -> Table | None:
                  note=" ".join([note, *(f"{line[0].upper()}{line[1:]}." for line in plumes.survey.notes)]))  # fmt: skip
 
 
+def _integral_ratios(ratios: pd.DataFrame) -> dict[str, dict[str, tuple[float, float]]]:
+    """Value and uncertainty of each ratio by integrals, by scope."""
+    found: dict[str, dict[str, tuple[float, float]]] = {}
+    mine = ratios[ratios["method"] == "integral"]
+    for scope, ratio, value, sigma in zip(
+        *(mine[n].tolist() for n in ("scope", "ratio", "value", "sigma")), strict=True
+    ):
+        found.setdefault(scope, {})[ratio] = (value, sigma)
+    return found
+
+
 def _with_units(kind: str, ratios: pd.DataFrame) -> str:
     unit = str(ratios.loc[ratios["ratio"] == kind, "units"].iloc[0])
     return _RATIOS[kind] if unit == "1" else f"{_RATIOS[kind]}\n[{units(unit)}]"
@@ -166,16 +177,15 @@ def plume_facts(clean: xr.Dataset, suite: Suite, plumes: Plumes) -> dict[str, An
             encounters[name] = milliseconds(encounters[name].to_numpy())
     species = [s for s in SPECIES if s in plumes.species]
     units_of = {SPECIES[s]: f"{plumes.species[s].units} s" for s in species}
-    table = []
+    found, table = _integral_ratios(ratios), []
     for i, (start, stop) in enumerate(plumes.intervals, 1):
         excess = {s: plumes.species[s].over((start, stop)) for s in species}
-        mine = ratios[(ratios["scope"] == f"encounter {i}") & (ratios["method"] == "integral")]
         table.append({
             "from": time[start],
             "to": time[stop - 1],
             "duration_s": (stop - start) / rate,
             "excess": {SPECIES[s]: [e.value / rate, e.sigma / rate] for s, e in excess.items()},
-            "ratios": {row["ratio"]: [row["value"], row["sigma"]] for row in mine.to_dict("records")},
+            "ratios": {ratio: list(pair) for ratio, pair in found.get(f"encounter {i}", {}).items()},
         })  # fmt: skip
     whole = ratios[ratios["scope"] == "flight"]
     if len(whole):

@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import xarray as xr
 
 from pc2dae.arrays import Array
+from pc2dae.metrics.welch import SEGMENT, welch
 from pc2dae.suite import Channel
-
-SEGMENT = 256  # samples, Hann, detrended: as in the metric hf_reduction
 
 
 def spectrum(values: Array, rate_hz: float) -> tuple[Array, Array] | None:
     """Welch power density [units² Hz⁻¹] over frequency [Hz]; gaps are bridged by straight lines; None if too short."""
-    from scipy.signal import detrend, welch
-
     steps, seen = np.arange(len(values)), np.isfinite(values)
     if np.count_nonzero(seen) < SEGMENT // 2:
         return None
     whole = np.interp(steps, steps[seen], values[seen])
-    with warnings.catch_warnings():  # a record shorter than a segment is used whole
-        warnings.simplefilter("ignore", UserWarning)
-        frequency, power = welch(detrend(whole), fs=rate_hz, nperseg=SEGMENT, window="hann")
+    frequency, power = welch(whole - np.polyval(np.polyfit(steps, whole, 1), steps), rate_hz=rate_hz)
     return frequency[1:], power[1:]
 
 

@@ -81,7 +81,8 @@ def mean_wind(flight: xr.Dataset) -> tuple[float, float] | None:
 
 
 def _by_standard_name(flight: xr.Dataset, standard_name: str, units: str) -> Array | None:
-    for name, variable in flight.data_vars.items():
+    for name in flight.data_vars:
+        variable = flight.variables[name]
         attrs = variable.attrs
         named = name in (standard_name, f"{attrs.get('instrument')}_{standard_name}")
         if (named or attrs.get("standard_name") == standard_name) and (
