@@ -38,16 +38,15 @@ def replacing(path: str | os.PathLike[str], *, size: int | None = None, is_priva
 
 
 @contextmanager
-def replacing_folder(path: str | os.PathLike[str], *, scratch: Path | None = None) -> Iterator[Path]:
-    """Yield the path of a temporary folder beside `path` or in `scratch`; on success sync it and rename it to `path`.
+def replacing_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yield the path of a temporary folder beside `path`; on success sync it and rename it to `path`.
 
     If the body raises, the temporary folder is removed and an existing `path` is left unchanged.
     """
     target = Path(path)
-    place = scratch if scratch is not None else target.parent
     with _naming(target):
-        place.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=place))
+        target.parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     new, old = temporary / "new", temporary / "old"
     try:
         with _naming(target, temporary):

@@ -91,7 +91,7 @@ def _in_units(flight: xr.Dataset, suite: Suite) -> xr.Dataset:
     A gas is converted between mass and mole fraction at the temperature and pressure of the air, which come first.
     """
     for name, wanted in (COMMON_UNITS | units_of(suite)).items():
-        given = str(flight[name].attrs.get("units", "")) if name in flight else ""
+        given = str(flight.variables[name].attrs.get("units", "")) if name in flight else ""
         if given in ("", wanted):
             continue
         variable = flight[name].variable
@@ -136,7 +136,7 @@ def _to_units(
 def _on_grid(flight: xr.Dataset, suite: Suite) -> xr.Dataset:
     """The flight on the grid of its suite, or at its own rate if that is regular and lower."""
     flight = without_lost_rows(flight, suite.rate_hz)
-    time = flight["time"].values.astype("datetime64[ns]")
+    time = flight.variables["time"].values.astype("datetime64[ns]")
     if is_regular(time, suite.rate_hz):
         return flight
     ordered = np.sort(time)
@@ -176,7 +176,7 @@ def _check_gaps(ordered: NDArray[np.datetime64], rate_hz: float) -> None:
 
 def _regridded(flight: xr.Dataset, suite: Suite) -> xr.Dataset:
     """The flight with its rows in the cells of a grid at the suite's rate."""
-    time = flight["time"].values.astype("datetime64[ns]")
+    time = flight.variables["time"].values.astype("datetime64[ns]")
     start, count, (cells,) = grid_of([Stream("csv", "", time, {}, {})], suite.rate_hz)
     if count * len(flight.variables) > MAX_NUMBERS:
         raise FlightError(
@@ -196,7 +196,7 @@ def _regridded(flight: xr.Dataset, suite: Suite) -> xr.Dataset:
         empty = np.isnan(found[f"{name}_raw" if f"{name}_raw" in found else name].values)
         found[f"qc_{name}"].values[empty] |= MISSING
     step = np.timedelta64(round(1e9 / suite.rate_hz), "ns")
-    stamps = xr.Variable("time", start + np.arange(count) * step, flight["time"].attrs)
+    stamps = xr.Variable("time", start + np.arange(count) * step, flight.variables["time"].attrs)
     others = flight.drop_vars([*over_time, "time"])
     grid = others.assign_coords(time=stamps).assign(found).set_coords([n for n in flight.coords if n in found])
     filled = len(np.unique(cells))
@@ -229,7 +229,7 @@ def _rejected(flight: xr.Dataset, suite: Suite) -> dict[str, Mask]:
     found: dict[str, Mask] = {}
     for name in suite.names:
         measured = f"{name}_raw" if f"{name}_raw" in flight else name
-        found[measured] = found[f"qc_{name}"] = (flight[f"qc_{name}"].values & NOT_MEASURED) != 0
+        found[measured] = found[f"qc_{name}"] = (flight.variables[f"qc_{name}"].values & NOT_MEASURED) != 0
     return found
 
 
@@ -273,7 +273,7 @@ def without_lost_rows(flight: xr.Dataset, rate_hz: float) -> xr.Dataset:
 
 def _has_its_rows(flight: xr.Dataset, rate_hz: float) -> bool:
     """Whether rows match their cells, except a few with a lost clock, and the last row is in the last cell."""
-    index, stamps, time = flight["row_index"], flight.get("row_time"), flight["time"].values
+    index, stamps, time = flight["row_index"], flight.get("row_time"), flight.variables["time"].values
     if index.ndim != 1 or "time" in index.dims or index.dtype.kind not in "iu" or index.size == 0:
         return False
     if stamps is None or any(flight[name].dims != index.dims for name in ("row_time", "row_stamp") if name in flight):

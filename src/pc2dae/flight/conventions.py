@@ -108,13 +108,13 @@ def without_conventions(dataset: xr.Dataset) -> xr.Dataset:
         return dataset
     try:
         added = json.loads(dataset.attrs[ADDED])
-        scalars = [name for name in added["variables"] if name in dataset and dataset[name].ndim == 0]
+        scalars = [name for name in added["variables"] if name in dataset and dataset.variables[name].ndim == 0]
         attributes = {str(name): list(keys) for name, keys in added["attributes"].items()}
     except (ValueError, TypeError, KeyError, AttributeError):
         raise FlightError(f"attribute '{ADDED}' is damaged", hint="is the file complete?") from None
     flight = dataset.drop_vars(scalars)
     for name, keys in attributes.items():
-        attrs = flight.attrs if name == "" else flight[name].attrs if name in flight else {}
+        attrs = flight.attrs if name == "" else flight.variables[name].attrs if name in flight else {}
         for key in keys:
             attrs.pop(key, None)
     flight.attrs.pop(ADDED)
@@ -163,7 +163,7 @@ def _variable_attributes(flight: xr.Dataset) -> dict[str, dict[str, Any]]:
             attrs["units_metadata"] = "leap_seconds: none"
     for channel in suite.channels:
         name = channel.name
-        own = flight[name].attrs if name in flight else {}
+        own = flight.variables[name].attrs if name in flight else {}
         standard = own.get("standard_name", channel.standard_name)  # of dry air, once converted to it
         for suffix, content in _CONTENT.items():
             if f"{name}{suffix}" in flight:
@@ -188,7 +188,7 @@ def _wavelengths(flight: xr.Dataset) -> dict[str, tuple[str, float]]:
 
 def _global_attributes(flight: xr.Dataset) -> dict[str, Any]:
     """ACDD-1.3 attributes of a flight: extent, period, resolution, creator."""
-    now, stamps = timestamp(), flight["time"].values.astype("datetime64[ns]")
+    now, stamps = timestamp(), flight.variables["time"].values.astype("datetime64[ns]")
     step = (stamps[-1] - stamps[0]) / np.timedelta64(1, "s") / max(len(stamps) - 1, 1) or 1.0
     attrs: dict[str, Any] = _ALWAYS | _UNLESS_SAID
     attrs |= {
@@ -205,7 +205,9 @@ def _global_attributes(flight: xr.Dataset) -> dict[str, Any]:
         "time_coverage_resolution": f"PT{step:g}S",
     }
     for name, short in (("latitude", "lat"), ("longitude", "lon"), ("altitude", "vertical")):
-        values = flight[name].values[np.isfinite(flight[name].values)] if name in flight else np.empty(0)
+        values = (
+            flight.variables[name].values[np.isfinite(flight.variables[name].values)] if name in flight else np.empty(0)
+        )
         if len(values):
             attrs |= {f"geospatial_{short}_min": float(values.min()), f"geospatial_{short}_max": float(values.max())}
     if {"geospatial_lat_min", "geospatial_lon_min"} <= attrs.keys():
@@ -214,6 +216,6 @@ def _global_attributes(flight: xr.Dataset) -> dict[str, Any]:
         corners = ((south, west), (north, west), (north, east), (south, east), (south, west))
         attrs["geospatial_bounds"] = f"POLYGON(({', '.join(f'{lat:.6f} {lon:.6f}' for lat, lon in corners)}))"
         attrs["geospatial_bounds_crs"] = "EPSG:4326"
-        if "altitude" in flight and flight["altitude"].attrs.get("standard_name") == "altitude":
+        if "altitude" in flight and flight.variables["altitude"].attrs.get("standard_name") == "altitude":
             attrs["geospatial_bounds_vertical_crs"] = "EPSG:5714"  # metres above mean sea level
     return attrs

@@ -44,8 +44,29 @@ def dataset_bytes(dataset: xr.Dataset, **options: Any) -> bytes:
         written = path.open("rb")
     with written:
         with file:
-            dataset.dump_to_store(_store(file), **options)
+            values = _Values()
+            dataset.dump_to_store(_store(file), writer=values, **options)
+            values.write()
         return written.read()
+
+
+class _Values:
+    """Takes what xarray would write after defining each variable, to be written when all are defined.
+
+    After each write netCDF goes through all variables again, which would take most of the time.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: list[tuple[Any, Any]] = []
+
+    def add(self, source: Any, target: Any, region: None = None) -> None:
+        """Keep the values of a variable."""
+        self._waiting.append((source, target))
+
+    def write(self) -> None:
+        """Write all."""
+        for source, target in self._waiting:
+            target[...] = source
 
 
 def _store(file: netCDF4.Dataset) -> xr.backends.NetCDF4DataStore:

@@ -143,7 +143,9 @@ def channel_arrays(flight: xr.Dataset, suite: Suite) -> tuple[Array, Mask]:
 def environment_array(flight: xr.Dataset) -> Array:
     """Air temperature, relative humidity and pressure of a flight, (3, time); NaN where it has none."""
     unknown = np.full(flight.sizes["time"], np.nan)
-    return np.stack([flight[name].values if name in flight else unknown for name in ENVIRONMENT]).astype(np.float64)
+    return np.stack([flight.variables[name].values if name in flight else unknown for name in ENVIRONMENT]).astype(
+        np.float64
+    )
 
 
 def has_estimate(flight: xr.Dataset, name: str) -> bool:
@@ -181,7 +183,7 @@ def check_flight(flight: xr.Dataset, *, level: str | None = None) -> Suite:
     if level is not None and LEVELS.index(reached) < LEVELS.index(level):
         command = {"denoised": "pc2dae denoise"}.get(level, "pc2dae ingest")
         raise FlightError(f"the flight is at level '{reached}', but '{level}' is needed", hint=f"run `{command}` first")
-    time = flight["time"].values
+    time = flight.variables["time"].values
     if not is_regular(time, suite.rate_hz):
         step = np.median(np.diff(time)) / np.timedelta64(1, "s")
         raise FlightError(

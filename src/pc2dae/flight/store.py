@@ -30,6 +30,7 @@ from pc2dae.flight.zarr import open_zarr, require_zarr, write_zarr
 from pc2dae.suite import ENVIRONMENT, MOTION, Suite
 
 SUFFIXES = (".nc", ".csv", ".ict", ".zarr")
+ZIPPED = ".zarr.zip"  # as archives write them: read only
 WRITE_ONLY = (".geojson", ".kml", ".gpkg", ".mat")
 _WRITERS = {".csv": write_csv, ".ict": write_icartt}
 _WRITERS |= {".geojson": write_geojson, ".kml": write_kml, ".gpkg": write_geopackage}
@@ -68,7 +69,7 @@ def check_target(path: str | os.PathLike[str]) -> None:
 def read_flight(path: str | os.PathLike[str], suite: Suite | None = None) -> xr.Dataset:
     """The flight in a file; `suite` is needed if the file does not name one, and overrides the one it names."""
     source = Path(path)
-    suffix = _suffix(source)
+    suffix = ".zarr" if source.name.lower().endswith(ZIPPED) else _suffix(source)
     if not source.exists():
         raise FlightError(f"there is no {source}", hint="check the path")
     try:
@@ -147,7 +148,7 @@ def _plausible(flight: xr.Dataset, unstated: Iterable[str], source: Path) -> xr.
 
 
 def read_zarr(source: Path, suite: Suite | None = None) -> xr.Dataset:
-    """The flight in a Zarr store, or in a group's folder."""
+    """The flight in a Zarr store, zipped or a folder, or in a group's folder."""
     foreign = None if suite is None else _columns(suite).values()
     return _described(open_zarr(source, foreign=foreign), source, suite)
 
@@ -155,7 +156,7 @@ def read_zarr(source: Path, suite: Suite | None = None) -> xr.Dataset:
 def is_flight(path: str | os.PathLike[str]) -> bool:
     """Whether a file or store is a flight, not a log: by its suffix, a CSV by its columns of flags."""
     source = Path(path)
-    return source.suffix.lower() in (".nc", ".zarr", ".ict") or (
+    return source.name.lower().endswith((".nc", ".zarr", ".ict", ZIPPED)) or (
         source.suffix.lower() == ".csv" and source.is_file() and has_flags(source)
     )
 

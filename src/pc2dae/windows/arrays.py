@@ -139,13 +139,13 @@ def _variables(
 ) -> dict[str, Any]:
     """The variables of a denoised channel; `lag` are the attributes of one that was corrected for it."""
     name = channel.name
-    attrs = dict(flight[name].attrs)
+    attrs = dict(flight.variables[name].attrs)
     before = {"long_name": f"{attrs.get('long_name', name)}, before denoising"}
     named = {"units": channel.units, "family": attrs.get("family", "")}
     named |= {key: attrs[key] for key in REFERENCE if key in attrs}
     free = named | {"long_name": f"{name} before its lower bound, for integrals and ratios"}
     new = {
-        f"{name}_raw": ("time", flight[name].values, attrs | before),
+        f"{name}_raw": ("time", flight.variables[name].values, attrs | before),
         f"{name}_unbounded": ("time", result.unbounded, free),
     }
     ancillary = [f"qc_{name}"]
