@@ -32,7 +32,9 @@ DASHBOARD = typer.Option(False, "--dashboard", help="Serve Dask's dashboard at h
 @archive.command()
 def denoise(
     source: Path = typer.Argument(..., metavar="SRC", help="Tree of log folders, .nc, .csv, .ict; or a Zarr store."),
-    target: Path = typer.Argument(..., metavar="DST", help="Folder for netCDF files, or NAME.zarr for one store."),
+    target: Path = typer.Argument(
+        ..., metavar="DST", help="Folder for netCDF files, or NAME.zarr for zipped Zarr flights."
+    ),
     workers: int = WORKERS,
     scheduler: str | None = SCHEDULER,
     model: str = typer.Option("adaptive", help="As in `pc2dae denoise`; a file must be visible to all workers."),

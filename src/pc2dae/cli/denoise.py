@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +13,6 @@ from pc2dae.cli.stated_options import META, OFFSET, parse_metadata, parse_offset
 
 if TYPE_CHECKING:
     import xarray as xr
-    from rich.progress import Progress, TaskID
 
     from pc2dae.calibration.intervals import Interval
 
@@ -73,10 +71,8 @@ def denoise(
     """
     import time
 
-    from rich.console import Console
-    from rich.progress import Progress
-
     import pc2dae
+    from pc2dae.cli.progress import progress_bar
     from pc2dae.flight.store import WRITE_ONLY, check_target, write_flight
     from pc2dae.pipeline import change_lines
     from pc2dae.suite import load_suite
@@ -102,10 +98,7 @@ def denoise(
             salvage=salvage,
         )
         started = time.perf_counter()
-        with Progress(console=Console(stderr=True), transient=True) as progress:
-            report = partial(
-                _update, progress, progress.add_task(f"denoising {source.name}", total=flight.sizes["time"])
-            )
+        with progress_bar(f"denoising {source.name}", flight.sizes["time"]) as update:
             clean = pc2dae.denoise(
                 flight,
                 model=model,
@@ -119,7 +112,7 @@ def denoise(
                 standard_conditions=standard_conditions,
                 keep=keep,
                 exclude=exclude,
-                progress=report,
+                progress=lambda done, _: update(done),
             )
         seconds = time.perf_counter() - started
         write_flight(clean, output)
@@ -177,10 +170,6 @@ def _opened(
     for line in (*intake.repair_lines(), *intake.notes):
         typer.echo(line)
     return flight
-
-
-def _update(progress: Progress, task: TaskID, done: int, total: int) -> None:
-    progress.update(task, completed=done)
 
 
 def _outputs(inputs: list[Path], out: Path) -> list[Path]:

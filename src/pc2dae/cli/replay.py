@@ -56,15 +56,12 @@ def replay(
         return
     if not topic:
         raise Pc2daeError("--mqtt needs a topic", hint="add --topic TOPIC")
-    from rich.console import Console
-    from rich.progress import Progress
-
+    from pc2dae.cli.progress import progress_bar
     from pc2dae.edge.broker import Broker
     from pc2dae.edge.publisher import Publisher
 
     broker = Broker.parse(mqtt, user=user, password=password, tls=tls, ca=ca)
     publisher = Publisher(broker, topic=topic, flight=called, count=count, message=message)
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(f"{called} → {topic}, as the gateway acknowledges", total=count)
-        taken = publisher.run(rate_hz=speed * payload.rate_hz, progress=lambda done: bar.update(task, completed=done))
+    with progress_bar(f"{called} → {topic}, as the gateway acknowledges", count) as update:
+        taken = publisher.run(rate_hz=speed * payload.rate_hz, progress=update)
     typer.echo(f"{called}: {taken:,} samples sent and acknowledged")

@@ -43,9 +43,7 @@ def simulate(
     if check:
         _check(folder, as_json=as_json)
         return
-    from rich.console import Console
-    from rich.progress import Progress
-
+    from pc2dae.cli.progress import progress_bar
     from pc2dae.errors import SuiteError, nearest
     from pc2dae.simulate import breathe_span_gas, colocate, plan_campaign, write_campaign, write_flight_files
 
@@ -57,16 +55,15 @@ def simulate(
     names = [plan.name for plan in plans] + ["colocation"] * (colocation is not None) + ["span_gas"] * span_gas
     for name in names:
         _check_place(folder / name, force=force)
-    with Progress(console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("flying", total=len(plans))
+    with progress_bar("flying", len(plans)) as update:
         if colocation is not None:
             write_flight_files(colocate(plans[0], colocation), folder)
         if span_gas:
             write_flight_files(breathe_span_gas(plans[0]), folder)
-        for done in write_campaign(plans, folder, workers=workers):
+        for number, done in enumerate(write_campaign(plans, folder, workers=workers), 1):
             if draw:
                 _draw(done)
-            progress.advance(task)
+            update(number)
     total = sum(plan.samples for plan in plans)
     typer.echo(f"{len(plans)} flights, {total:,} samples at 1 Hz, seed {seed}: {folder}")
     if colocation is not None:

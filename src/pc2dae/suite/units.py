@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from fractions import Fraction
 from functools import cache
 from typing import Any
@@ -68,11 +69,12 @@ def conversion(given: str, wanted: str) -> tuple[float, float] | None:
         return None
     if not all(_TERM.fullmatch(term) for term in (*here.split(), *there.split())):
         return None
+    registry = _registry()
     from pint.errors import DimensionalityError
 
     units = [re.sub(r"(-?\d)(?= |$)", r"**\1", text).replace(" ", "*") for text in (here, there)]
     try:
-        zero, one = (_registry().convert(Fraction(number), *units) for number in (0, 1))
+        zero, one = (registry.convert(Fraction(number), *units) for number in (0, 1))
     except DimensionalityError:
         return None
     return float(one - zero), float(zero)
@@ -81,6 +83,8 @@ def conversion(given: str, wanted: str) -> tuple[float, float] | None:
 @cache
 def _registry() -> Any:
     """The units of pint as fractions, so that powers of ten are exact, with the parts per billion that it lacks."""
+    if not sys.modules.get("pint", True):
+        del sys.modules["pint"]  # hidden from xarray by the command line
     from pint import UnitRegistry
 
     registry: Any = UnitRegistry(non_int_type=Fraction)
