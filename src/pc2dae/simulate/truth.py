@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from pc2dae.arrays import Array
+from pc2dae.arrays import Array, Bits
 from pc2dae.atomic import write_bytes
 from pc2dae.flags import FLAGS
 from pc2dae.flight.netcdf import dataset_bytes
@@ -35,40 +35,40 @@ def make_truth(plan: FlightPlan, path: Path, air: Air, smoke: Smoke, records: Se
     time = plan.start.astype("datetime64[ns]") + np.arange(plan.samples) * np.timedelta64(1, "s").astype(
         "timedelta64[ns]"
     )
-    truth = xr.Dataset(
-        coords={"time": ("time", time, {"standard_name": "time", "long_name": "true time, UTC", "axis": "T"})}
-    )
+    series: dict[
+        str, tuple[str, Array | Bits, dict[str, Any]]
+    ] = {}  # into one dataset at the end: adding takes much longer
     response = {name: values for record in records for name, values in record.response.items()}
     faults = {name: bits for record in records for name, bits in record.faults.items()}
     instant = {name: values for record in records for name, values in record.instant.items()}
     for spot in (1, 2) if "bc_uv_1" in response else ():
-        for series in (response, instant):
-            series[f"brc_{spot}"] = series[f"bc_uv_{spot}"] - series[f"bc_ir_{spot}"]
+        for known in (response, instant):
+            known[f"brc_{spot}"] = known[f"bc_uv_{spot}"] - known[f"bc_ir_{spot}"]
         faults[f"brc_{spot}"] = faults[f"bc_uv_{spot}"] | faults[f"bc_ir_{spot}"]
     for channel in (c for c in suite.channels if c.name in response):
         name, units = channel.name, {"units": channel.units}
-        truth[f"{name}_ambient"] = (
+        series[f"{name}_ambient"] = (
             "time",
             air.second_means(_ambient(name, smoke.species)),
             units | {"long_name": f"{name}: mean ambient concentration"},
         )
-        truth[f"{name}_background"] = (
+        series[f"{name}_background"] = (
             "time",
             air.second_means(_ambient(name, smoke.background)),
             units | {"long_name": f"{name}: ambient concentration without fresh plumes"},
         )
-        truth[f"{name}_response"] = (
+        series[f"{name}_response"] = (
             "time",
             response[name],
             units | {"long_name": f"{name}: reading without random noise"},
         )
-        truth[f"{name}_instant"] = (
+        series[f"{name}_instant"] = (
             "time",
             instant[name],
             units | {"long_name": f"{name}: reading without random noise and without lag"},
         )
         flags = {"flag_masks": np.array(list(FLAGS.values()), np.int32), "flag_meanings": " ".join(FLAGS), "units": "1"}
-        truth[f"{name}_fault"] = ("time", faults[name], flags | {"long_name": f"{name}: injected faults"})
+        series[f"{name}_fault"] = ("time", faults[name], flags | {"long_name": f"{name}: injected faults"})
     latitude, longitude = latitude_longitude(path, plan)
     for name, values, unit in (
         ("air_temperature", air.temperature, "degC"),
@@ -81,7 +81,9 @@ def make_truth(plan: FlightPlan, path: Path, air: Air, smoke: Smoke, records: Se
         ("excess_carbon", smoke.carbon, "ppm"),
         ("flaming_share", smoke.flaming, "1"),
     ):
-        truth[name] = ("time", air.second_means(values), {"units": unit})
+        series[name] = ("time", air.second_means(values), {"units": unit})
+    coordinate = ("time", time, {"standard_name": "time", "long_name": "true time, UTC", "axis": "T"})
+    truth = xr.Dataset(series, {"time": coordinate})
     encounters = _encounters(truth) if smoke.carbon.any() else []
     truth.attrs = _attributes(plan, air, smoke, records, encounters)
     if plan.zero_check_s:
