@@ -22,6 +22,7 @@ WINDOW = 128  # samples a network of the paper sees
 HOP = 16  # windows start this many samples apart, and each gives as many
 LEAD = 64  # samples before the first one it gives: the middle of the window, with as much context after as before
 LARGEST = 1e30  # a larger number is not a measurement, and sums of squares would overflow float32
+RANGE = 1e-8  # smallest scale of a channel relative to its largest value: squares do not overflow float32
 WIDENED = 3.0  # σ by which an adaptive estimate may leave the range of the samples it is made from
 LATENCY = WINDOW - LEAD - 1  # samples that the first one of a window has to wait for
 

@@ -380,7 +380,8 @@ DAMAGE = {
     "DELETE FROM journal": "the journal of flight 'f'",
     "UPDATE flight SET about = replace(about, '11', '12')": "the progress of flight 'f'",
     "UPDATE flight SET about = 'junk'": "the progress of flight 'f'",
-    "UPDATE flight SET snapshot = 'junk'": "the snapshot of flight 'f'",
+    "INSERT OR REPLACE INTO snapshot VALUES ('f', 'junk')": "the snapshot of flight 'f'",
+    "DELETE FROM snapshot": "the snapshot of flight 'f'",
     "UPDATE held SET payload = 'junk'": "held message 14 of flight 'f'",
     "UPDATE outbox SET payload = replace(payload, '35.0', '36.0')": "estimate 4 of flight 'f'",
 }
@@ -392,6 +393,8 @@ def test_a_damaged_record_is_logged_and_not_used(
     damage: str, snapshot: int, tmp_path: Path, caplog: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     line = DAMAGE[damage]
+    if damage == "DELETE FROM snapshot":
+        snapshot = 8  # so that there is one
     monkeypatch.setattr(module, "SNAPSHOT", 300 if "journal" in line else snapshot)
     filled(tmp_path / "state.db")
     base = sqlite3.connect(tmp_path / "state.db")

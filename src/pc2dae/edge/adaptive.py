@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
@@ -12,12 +13,16 @@ import numpy as np
 from pc2dae.arrays import Floats, Mask
 from pc2dae.denoiser import LARGEST, WIDENED, Estimate, Job
 from pc2dae.edge.card import digest
-from pc2dae.edge.engine import Engine, Progress, Stretch, range_end
+from pc2dae.edge.clusters import ALL, RECENT, Clusters, apart, chosen_at, clusters_of, rejoined
+from pc2dae.edge.engine import Engine, Progress, Runs, Stretch, in_sequence, range_end
 from pc2dae.edge.gap_fill import bridged
-from pc2dae.edge.lag import Lags, within
+from pc2dae.edge.lag import LagFree, Lags, within
 from pc2dae.edge.levels import Levels, of_flight, trailing
 from pc2dae.edge.onnx_check import Facts, card_of
+from pc2dae.edge.origin import known_from_later, near, origin_of
+from pc2dae.edge.protobuf import Malformed
 from pc2dae.edge.runtime import open_session
+from pc2dae.edge.steps import FARTHEST, SteppedNetwork, Steps
 from pc2dae.noise import Noise
 from pc2dae.response.inverse import gaussian_width
 from pc2dae.response.kernels import LN10, Response
@@ -27,7 +32,6 @@ if TYPE_CHECKING:
     import xarray as xr
 
 INPUTS = ("values", "valid", "noise", "lag1", "bound", "group", "reading", "gain", "tau")
-NEAR = 2e4  # σ above the bound: float32 still resolves a thousandth of σ there
 PIECE = 4096  # samples estimated per run: bounds memory, and is long compared with the overlap
 _CALIBRATED, _CALIBRATED_AIR = 0.9, 0.83  # factors on σ̂, of readings and of the air, from development flights
 _SHARE = 32  # a stream runs the network once per 1/32 of the look-ahead, which adds that much latency
@@ -129,8 +133,16 @@ class AdaptiveEngine(Engine):
         response = within(self.lags.as_logged(reading), values, new, levels.sigma, self.before)
         return Estimate(bounded, unbounded, np.hypot(spread, systematic), systematic, response)
 
+    def runs(self) -> Runs:
+        """The runs along a new stream; those of a live network keep its state."""
+        network = self.denoiser.network
+        return Steps(self, network) if isinstance(network, SteppedNetwork) else Runs(self)
+
     def run(self, stretch: Stretch) -> Estimate:
         """Run the network on a stretch that ends at the end of the record, as in training; NaN without samples."""
+        parts = self.parts(stretch)
+        if len(parts) > 1:
+            return in_sequence([self.run(part) for part in parts])
         values, new, levels, wanted, free = stretch.values, stretch.new, stretch.levels, stretch.wanted, stretch.free
         if free is None:
             values, new, levels = self.lags.all_in_step(values, new, levels)
@@ -139,15 +151,47 @@ class AdaptiveEngine(Engine):
         if nothing.all():
             unknown = np.full(nothing.shape, np.nan)
             return Estimate(unknown, unknown, unknown)
-        known = _known_from_later(levels.sigma)
-        middle = _origin(values, new, known, self.bound)
-        zero = np.where(new.any(axis=1, keepdims=True), levels.zero - middle, 0.0)
+        known = known_from_later(levels.sigma)
+        middle = origin_of(values, new, known.min(axis=1), self.bound)
+        inputs = self.inputs(free, new, levels, known, middle, np.asarray(new.any(axis=1)))
+        rows = self.clusters(stretch)
+        outputs = rejoined(rows, [self.denoiser.network(*apart(inputs, each)) for each in rows])
+        return self.estimate(outputs, wanted, nothing, middle, free, levels)
+
+    def parts(self, stretch: Stretch) -> list[Stretch]:
+        """The stretch cut where the clusters of its channels are chosen again."""
+        wanted, first = stretch.wanted, stretch.first
+        if stretch.clusters is not None or len(stretch.values) <= ALL:
+            return [stretch]
+        number = np.arange(wanted.start, wanted.stop)
+        choice = np.array([chosen_at(first + n) for n in number])
+        edges = [wanted.start, *number[1:][np.diff(choice) > 0], wanted.stop]
+        return [stretch.part(a, b, back=self.look_back, ahead=self.look_ahead) for a, b in pairwise(edges)]
+
+    def clusters(self, stretch: Stretch) -> Clusters:
+        """Channels that the network is given together: chosen for the flight, or live from the samples before."""
+        if stretch.clusters is not None or len(stretch.values) <= ALL:
+            return stretch.clusters or (tuple(range(len(stretch.values))),)
+        stop = max(chosen_at(stretch.first + stretch.wanted.start) - stretch.first, 0)
+        past = slice(max(stop - RECENT, 0), stop)
+        return clusters_of(stretch.values[:, past], stretch.new[:, past], stretch.levels.group[:, past.stop])
+
+    def inputs(
+        self, free: LagFree, new: Mask, levels: Levels, known: Floats, middle: Floats, is_observed: Mask
+    ) -> list[Floats]:
+        """What the network takes, relative to `middle` (channel, 1); `known` are the noise levels without gaps."""
+        zero = np.where(is_observed[:, None], levels.zero - middle, 0.0)
         sigma = known * free.gain
         arrays = (free.values - middle, new, sigma, free.lag1, zero, levels.group, free.reading - middle, free.gain,
                   free.tau)  # fmt: skip
         with np.errstate(over="ignore", invalid="ignore"):  # beyond float32: infinite, which the graph masks
-            inputs = [np.ascontiguousarray(x[None], dtype=np.float32) for x in arrays]
-        _, moved, spread = (output[0, :, wanted].astype(np.float64) for output in self.denoiser.network(*inputs))
+            return [np.ascontiguousarray(x[None], dtype=np.float32) for x in arrays]
+
+    def estimate(
+        self, outputs: Sequence[Floats], wanted: slice, nothing: Mask, middle: Floats, free: LagFree, levels: Levels
+    ) -> Estimate:
+        """What the network has returned for the wanted samples, in physical units; `nothing` marks those without."""
+        _, moved, spread = (output[0, :, wanted].astype(np.float64) for output in outputs)
         unbounded = np.where(nothing, np.nan, moved + middle)
         reading = 1.0 if self.denoiser.profile == "live" else _CALIBRATED
         calibrated = np.where(free.tau[:, wanted] > 0, _CALIBRATED_AIR, reading)
@@ -176,7 +220,8 @@ class AdaptiveEngine(Engine):
     def _bridged(self, values: Floats, new: Mask, levels: Levels, lags: Lags) -> tuple[Floats, Floats]:
         """Estimate and uncertainty with gaps filled, within the range of the channel's own samples."""
         free = lags.undo(values, new, levels.lag1)
-        record = Stretch(values, new, new, levels, np.empty((3, 0)), slice(0), free)
+        clusters = clusters_of(values, new, levels.group.max(axis=1, initial=0.0))  # constant in a flight
+        record = Stretch(values, new, new, levels, np.empty((3, 0)), slice(0), free, clusters=clusters)
         estimate, spread = self._in_pieces(record)
         value, wider = bridged(estimate, spread, new)
         for row, t in np.argwhere((value != estimate) & np.isfinite(value)):
@@ -188,7 +233,8 @@ class AdaptiveEngine(Engine):
     def _in_pieces(self, record: Stretch) -> tuple[Floats, Floats]:
         """Estimate and uncertainty, piece by piece to limit memory."""
         unbounded, spread = np.empty(record.values.shape), np.empty(record.values.shape)
-        for at, part in self.run_record(record, size=PIECE, progress=self.denoiser.progress):
+        run = self.run if len(record.values) <= ALL or record.clusters is not None else self.runs()
+        for at, part in self.run_record(record, size=PIECE, progress=self.denoiser.progress, run=run):
             unbounded[:, at], spread[:, at] = part.unbounded, part.sigma
         return unbounded, spread
 
@@ -221,45 +267,25 @@ def lag_attributes(denoiser: AdaptiveDenoiser, suite: Suite, estimate: Estimate,
 def adaptive_of(data: bytes, facts: Facts, *, name: str, profile: str = "flight") -> AdaptiveDenoiser:
     """The denoiser in the verified bytes of an ONNX with the inputs above."""
     card = card_of(facts, where=name)
-    session = open_session(data, name=name)
-
-    def network(*arrays: Floats) -> tuple[Floats, ...]:
-        return tuple(session.run(None, dict(zip(INPUTS, arrays, strict=True))))
-
     back, ahead = int(card["look_back"]), int(card["look_ahead"])
+    is_live = profile == "live" and ahead < FARTHEST
+    network = _stepped(data, name) if is_live else _whole(data, name)
     before, after = int(card["made_from_before"]), int(card["made_from_after"])
     widths = Widths(*(np.array(card["resolution"][key], np.float64) for key in Widths._fields))
     return AdaptiveDenoiser(name, network, back, ahead, before, after, digest(data), profile, widths=widths)
 
 
-def near(seen: Mask, before: int, after: int) -> Mask:
-    """Mask of samples with an observation at most `before` samples earlier or `after` samples later."""
-    count = np.cumsum(np.pad(seen, ((0, 0), (before + 1, after))), axis=1)
-    return np.asarray(count[:, before + after + 1 :] > count[:, : -before - after - 1])
+def _stepped(data: bytes, name: str) -> Network:
+    try:
+        return SteppedNetwork(data, INPUTS, name=name)
+    except Malformed:
+        return _whole(data, name)  # a graph of another form: a stream runs its look-back
 
 
-def _known_from_later(sigma: Floats) -> Floats:
-    """Noise levels with unknown ones replaced by the next known level, else the last one, else 1."""
-    filled = np.array(sigma)
-    for row in filled:
-        known = np.flatnonzero(np.isfinite(row))
-        if 0 < len(known) < len(row):
-            row[:] = row[known[np.minimum(np.searchsorted(known, np.arange(len(row))), len(known) - 1)]]
-        elif len(known) == 0:
-            row[:] = 1.0
-    return filled
+def _whole(data: bytes, name: str) -> Network:
+    session = open_session(data, name=name)
 
+    def network(*arrays: Floats) -> tuple[Floats, ...]:
+        return tuple(session.run(None, dict(zip(INPUTS, arrays, strict=True))))
 
-def _origin(values: Floats, new: Mask, sigma: Floats, bound: Floats) -> Floats:
-    """The origin subtracted from values in double precision: float32 would lose the noise of a high level.
-
-    It is the bound, or further from it by whole multiples of a power of two, so that estimates hardly depend on the
-    stretch and streams equal flights.
-    """
-    origin = np.array(bound, dtype=np.float64)
-    for row, ok in enumerate(new):
-        if ok.any():
-            middle = np.median(values[row, ok])
-            step = 2.0 ** np.ceil(np.log2(NEAR * sigma[row].min()))
-            origin[row] += np.floor(abs(middle - origin[row]) / step) * step * np.sign(middle - origin[row])
-    return origin[:, None]
+    return network

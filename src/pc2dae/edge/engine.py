@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from pc2dae.arrays import Floats, Mask
 from pc2dae.calibration.series import CalibrationSeries
 from pc2dae.denoiser import Estimate
+from pc2dae.edge.clusters import Clusters
 from pc2dae.edge.lag import LagFree, Lags
 from pc2dae.edge.levels import Levels
 from pc2dae.suite import Suite
@@ -29,6 +30,8 @@ class Stretch:
     environment: Floats
     wanted: slice  # the samples to be estimated
     free: LagFree | None = None  # without the lag, if that was undone for the whole record
+    first: int = 0  # number of the first sample in the record
+    clusters: Clusters | None = None  # channels for the network, if they were chosen for the whole record
 
     def part(self, start: int, stop: int, *, back: int, ahead: int) -> Stretch:
         """Samples `start` … `stop` − 1 with their context, as far as there is any."""
@@ -42,6 +45,8 @@ class Stretch:
             self.environment[:, at],
             slice(start - first, stop - first),
             None if self.free is None else LagFree(*(x[:, at] for x in self.free)),
+            self.first + first,
+            self.clusters,
         )
 
 
@@ -79,13 +84,44 @@ class Engine(ABC):
     def run(self, stretch: Stretch) -> Estimate:
         """Estimates of the wanted samples of a stretch."""
 
+    def runs(self) -> Runs:
+        """The runs along a new stream."""
+        return Runs(self)
+
     def run_record(
-        self, record: Stretch, *, size: int, progress: Progress | None = None
+        self,
+        record: Stretch,
+        *,
+        size: int,
+        progress: Progress | None = None,
+        run: Callable[[Stretch], Estimate] | None = None,
     ) -> Iterator[tuple[slice, Estimate]]:
-        """Estimates of a whole record, `size` samples at a time."""
-        length = record.values.shape[1]
+        """Estimates of a whole record, `size` samples at a time; `run` is that of the engine, or its runs."""
+        run, length = run or self.run, record.values.shape[1]
         for start in range(0, length, size):
             stop = min(start + size, length)
-            yield slice(start, stop), self.run(record.part(start, stop, back=self.look_back, ahead=self.look_ahead))
+            yield slice(start, stop), run(record.part(start, stop, back=self.look_back, ahead=self.look_ahead))
             if progress is not None:
                 progress(stop, length)
+
+
+class Runs:
+    """The runs of an engine along one stream: each starts from its look-back."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+
+    def __call__(self, stretch: Stretch) -> Estimate:
+        """Estimates of the wanted samples of a stretch."""
+        return self.engine.run(stretch)
+
+    def forget(self, sample: int) -> None:
+        """Samples from this one on have changed."""
+
+
+def in_sequence(parts: Sequence[Estimate]) -> Estimate:
+    """Estimates of consecutive stretches as one."""
+    value, unbounded = (np.concatenate([getattr(part, name) for part in parts], axis=1)
+                        for name in ("value", "unbounded"))  # fmt: skip
+    sigma = [part.sigma for part in parts if part.sigma is not None]
+    return Estimate(value, unbounded, np.concatenate(sigma, axis=1) if sigma else None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,19 +37,42 @@ def without_lag(
     lag1: Floats,
     kernels: Sequence[Kernel | None],
     rate_hz: float = 1.0,
-    spacing: Sequence[int | None] | None = None,
+    spacing: Sequence[int] | None = None,
 ) -> LagFree:
-    """Undo the known kernels; a channel without one remains as it is."""
+    """Undo the known kernels; a channel without one remains as it is. With a `spacing`, all are of first order."""
     if not any(kernels):
         one, zero = (np.broadcast_to(x, reading.shape) for x in (1.0, 0.0))  # takes no memory
         return LagFree(reading, reading, lag1, one, zero)
-    apart = [None] * len(kernels) if spacing is None else spacing
+    if spacing is not None:
+        return _without_first_order(reading, new, lag1, kernels, rate_hz, spacing)
     free = LagFree(reading.copy(), reading, np.array(lag1), np.ones(reading.shape), np.zeros(reading.shape))
-    for row, (kernel, every) in enumerate(zip(kernels, apart, strict=True)):
+    for row, kernel in enumerate(kernels):
         if kernel is not None:
-            found = invert(reading[row], new[row], kernel, lag1=lag1[row], rate_hz=rate_hz, spacing=every)
+            found = invert(reading[row], new[row], kernel, lag1=lag1[row], rate_hz=rate_hz)
             free.values[row], free.gain[row], free.lag1[row], free.tau[row] = found
     return free
+
+
+def _without_first_order(
+    reading: Floats, new: Mask, lag1: Floats, kernels: Sequence[Kernel | None], rate_hz: float, spacing: Sequence[int]
+) -> LagFree:
+    """What `invert` gives for first-order kernels and known spacings, of all channels at once."""
+    keeps = np.array([[0.0 if kernel is None else memory(kernel.t90_s, rate_hz)] for kernel in kernels])
+    usual = np.array(spacing)[:, None]
+    number = np.arange(reading.shape[1])
+    before = np.full(reading.shape, -1)
+    before[:, 1:] = np.maximum.accumulate(np.where(new, number, -1), axis=1)[:, :-1]  # the previous new sample
+    apart = number - before
+    left = keeps**apart
+    left[(left < FORGOTTEN) | (apart > LONGEST) | (before < 0)] = 0.0
+    earlier = np.where(left > 0, reading[np.arange(len(reading))[:, None], before], 0.0)
+    values = np.where(new, (reading - left * earlier) / (1 - left), reading)
+    m = keeps**usual
+    kept = np.where(new, left, m)
+    gain = np.sqrt(1 + kept**2 - 2 * kept * lag1) / (1 - kept)
+    after = (lag1 * (1 + m**2) - m) / (1 + m**2 - 2 * m * lag1)
+    after = np.where(keeps > 0, np.minimum(np.maximum(after, -0.67), 0.95), lag1)
+    return LagFree(values, reading, after, gain, np.broadcast_to(usual * m / (1 - m), reading.shape))
 
 
 class Lags:
@@ -63,7 +87,7 @@ class Lags:
         slow = native < suite.rate_hz
         self.delay[slow] = np.round(self.delay[slow])  # there is no sample in between
         # A stream does not know the whole record, of which a flight takes the median.
-        self.spacing = [max(round(suite.rate_hz / rate), 1) if live else None for rate in native]
+        self.spacing = [max(round(suite.rate_hz / rate), 1) for rate in native] if live else None
         t90 = np.array([0.0 if kernel is None else kernel.t90_s for kernel in self.kernels])
         self.memory = np.array([memory(x, suite.rate_hz) for x in t90])
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -80,14 +104,20 @@ class Lags:
     @property
     def look_back(self) -> int:
         """Samples after which a first-order sensor has forgotten the air."""
+        return self.look_back_from(np.full(len(self.known), np.inf))
+
+    def look_back_from(self, age: Floats) -> int:
+        """Samples that suffice if each channel had its last new sample `age` samples before."""
         tau = max((k.t90_s * self.rate_hz / LN10 for k in self.kernels if k is not None), default=0.0)
         memory = min(int(np.ceil(-np.log(FORGOTTEN) * tau)), LONGEST)
+        if not self._cross and self.ambient:
+            memory = int(min(memory, max(x for x, kernel in zip(age, self.kernels, strict=True) if kernel is not None)))
         return memory + int(np.ceil(max(-self.delay.min(initial=0), 0))) - TAPS[0] * bool(self.delay.any())
 
     @property
     def look_ahead(self) -> int:
         """Samples by which the latest channel lags behind the air, with those that a value between samples needs."""
-        whole, part, _ = self._taps()
+        whole, part, _ = self._taps
         return int((whole + TAPS[-1] * (part[:, 0] > 0)).max(initial=0))
 
     @property
@@ -100,33 +130,46 @@ class Lags:
 
         Between samples the polynomial through six of them is taken, next to a gap the nearest sample.
         """
-        whole, part, weights = self._taps()
-        taps = [(shifted(values, whole + k, 0.0), shifted(new, whole + k, False)) for k in TAPS]
-        between = np.logical_and.reduce([ok for _, ok in taps]) & (part > 0)
-        (first, has_first), (second, has_second) = taps[TAPS.index(0)], taps[TAPS.index(1)]
-        later = (part >= 0.5) & has_second
-        nearest = np.where(later, second, first)
-        smooth = sum(np.where(ok, x, 0.0) * weights[:, k, None] for k, (x, ok) in enumerate(taps))
-        return np.where(between, smooth, nearest), between | later | ((part < 0.5) & has_first), between
+        whole, part, weights = self._taps
+        length = values.shape[1]
+        row, at = np.arange(len(whole))[:, None], np.arange(TAPS[0], length + TAPS[-1]) + whole[:, None]
+        inside = (at >= 0) & (at < length)
+        at = np.where(inside, at, 0)
+        x, is_new = np.where(inside, values[row, at], 0.0), inside & new[row, at]
+        tap = {k: slice(k - TAPS[0], k - TAPS[0] + length) for k in TAPS}
+        between = np.logical_and.reduce([is_new[:, tap[k]] for k in TAPS]) & (part > 0)
+        later = (part >= 0.5) & is_new[:, tap[1]]
+        nearest = np.where(later, x[:, tap[1]], x[:, tap[0]])
+        known = np.where(is_new, x, 0.0)
+        smooth = sum(known[:, tap[k]] * weights[:, n, None] for n, k in enumerate(TAPS))
+        return np.where(between, smooth, nearest), between | later | ((part < 0.5) & is_new[:, tap[0]]), between
 
     def all_in_step(self, values: Floats, new: Mask, levels: Levels) -> tuple[Floats, Mask, Levels]:
-        """Readings at the time of the air, which are new, and their levels."""
+        """Readings at the time of the air, which are new, and the levels that a network needs of them."""
         if not self.delay.any():
             return values, new, levels
-        whole, _, weights = self._taps()
+        whole, _, _ = self._taps
+        row, at = np.arange(len(whole))[:, None], np.arange(values.shape[1]) + whole[:, None]
+        cell = row, np.clip(at, 0, values.shape[1] - 1)
         values, new, between = self.in_step(values, new)
-        power = (weights**2).sum(axis=1, keepdims=True)  # of the noise of a weighted sum
-        memory = (weights[:, 1:] * weights[:, :-1]).sum(axis=1, keepdims=True) / power
-        moved = levels.each(lambda x: shifted(x, whole, np.nan, hold=True))
-        lag1 = np.where(between, np.clip(moved.lag1 + memory, -0.6, 0.95), moved.lag1)
-        sigma = np.where(between, np.sqrt(power), 1.0) * moved.sigma
-        return values, new, replace(moved, sigma=sigma, lag1=lag1, group=levels.group)
+        power, memory = self._noise
+        lag1 = levels.lag1[cell]
+        lag1 = np.where(between, np.minimum(np.maximum(lag1 + memory, -0.6), 0.95), lag1)
+        sigma = np.where(between, np.sqrt(power), 1.0) * levels.sigma[cell]
+        return values, new, replace(levels, sigma=sigma, lag1=lag1, doubt=levels.doubt[cell], zero=levels.zero[cell])
 
+    @cached_property
     def _taps(self) -> tuple[NDArray[np.intp], Floats, Floats]:
         """Whole and fractional part of the delays, and Lagrange's weights of the samples `TAPS` in between."""
-        whole = self.whole
-        part: Floats = self.delay - whole
-        return whole, part[:, None], interpolation(part)
+        part: Floats = self.delay - self.whole
+        return self.whole, part[:, None], interpolation(part)
+
+    @cached_property
+    def _noise(self) -> tuple[Floats, Floats]:
+        """Power of the noise of a weighted sum, and its autocorrelation at one sample, (channel, 1) each."""
+        weights = self._taps[2]
+        power = (weights**2).sum(axis=1, keepdims=True)
+        return power, (weights[:, 1:] * weights[:, :-1]).sum(axis=1, keepdims=True) / power
 
     def as_logged(self, air: Floats) -> Floats:
         """The reverse of `in_step`, for values without gaps."""
@@ -140,7 +183,7 @@ class Lags:
         The lag acts on a sensor's own signal s = (1 + K) x, from which other channels were subtracted to form x: s is
         freed of it, then x solved for. Dipoles at the edges of plumes, due to different lags, disappear.
         """
-        cross = {row: parts for row in range(len(self.known)) if (parts := self._parts(row))}
+        cross = self._cross
         if not cross:
             return without_lag(reading, new, lag1, self.kernels, self.rate_hz, self.spacing)
         matrix = np.eye(len(self.known))
@@ -157,6 +200,11 @@ class Lags:
         for row in cross:
             free.values[row] = np.where(seen[row], air[row], reading[row])
         return free._replace(reading=reading)
+
+    @cached_property
+    def _cross(self) -> dict[int, list[tuple[int, float]]]:
+        """What was subtracted to form a channel, by its row."""
+        return {row: parts for row in range(len(self.known)) if (parts := self._parts(row))}
 
     def _parts(self, row: int) -> list[tuple[int, float]]:
         """Rows and gains of the channels that were subtracted to form this one."""
@@ -204,53 +252,58 @@ class LiveResponse:
         self.state: Floats = np.full((rows, lags.look_ahead + 5), np.nan)
         self.air, self.before, self.reading = self.state[:, 0], self.state[:, 1], self.state[:, 2]
         self.past = self.state[:, 3:]  # readings in step with the air, newest last
+        self.is_corrected = np.array([kernel is not None for kernel in lags.kernels])
+        self.part = lags.delay - lags.whole
+        self.logged = np.arange(rows), -1 - lags.whole  # the reading that is logged now …
+        self.earlier = np.arange(rows), -2 - lags.whole  # … and the one before
 
     def __call__(self, air: Floats) -> tuple[Floats, Floats, Floats]:
         """Noise-free readings as logged and systematic uncertainties, for the next columns (channel, time) of air.
 
         Also the readings of this air, which are logged later by the whole samples of the delay.
         """
-        lags, columns = self.lags, []
-        corrected = np.array([kernel is not None for kernel in lags.kernels])
-        if not corrected.any():
+        lags, part = self.lags, self.part
+        if not self.is_corrected.any():
             return np.full(air.shape, np.nan), np.zeros(air.shape), np.full(air.shape, np.nan)
-        whole = lags.whole
-        part, rows = lags.delay - whole, np.arange(len(whole))
-        for now in air.T:
+        logged, systematic, coming = np.empty(air.shape), np.empty(air.shape), np.empty(air.shape)
+        for t, now in enumerate(air.T):
             self.air[:] = np.where(np.isfinite(now), now, self.air)
             started = np.isfinite(self.reading)
             self.reading[:] = np.where(started, lags.memory * (self.reading - self.air), 0.0) + self.air
-            in_step = np.where(corrected & np.isfinite(now), self.reading, np.nan)
+            in_step = np.where(self.is_corrected & np.isfinite(now), self.reading, np.nan)
             self.past[:, :-1] = self.past[:, 1:].copy()
             self.past[:, -1] = in_step
-            late, latest = (np.where(part > 0, self.past[rows, at], 0.0) for at in (-2 - whole, -2))
+            late, latest = (np.where(part > 0, x, 0.0) for x in (self.past[self.earlier], self.past[:, -2]))
+            logged[:, t] = (1 - part) * self.past[self.logged] + part * late
             before = np.where(np.isfinite(self.before), self.before, now)
-            columns.append((
-                (1 - part) * self.past[rows, -1 - whole] + part * late,
-                lags.systematic(now, before, in_step),
-                (1 - part) * in_step + part * latest,
-            ))  # fmt: skip
+            systematic[:, t] = lags.systematic(now, before, in_step)
+            coming[:, t] = (1 - part) * in_step + part * latest
             self.before[:] = now
-        logged, systematic, coming = (np.stack(column, axis=1) for column in zip(*columns, strict=True))
         return logged, systematic, coming
 
 
 def within(response: Floats, values: Floats, new: Mask, sigma: Floats, reach: int) -> Floats:
-    """Noise-free readings limited to the range of the samples of the last `reach`, widened by 3 σ; NaN without any."""
-    low, high = (_running(np.where(new, sign * values, -np.inf), reach) for sign in (-1, 1))
+    """Noise-free readings limited to the range of the samples of the last `reach`, widened by 3 σ; NaN without any.
+
+    `response` and `sigma` are of the last columns of `values` and `new`.
+    """
+    count = response.shape[1]
+    low, high = (_running(np.where(new, sign * values, -np.inf), reach, count) for sign in (-1, 1))
     slack = WIDENED * np.nan_to_num(sigma)
-    limited = np.clip(response, -low - slack, high + slack)
+    limited = np.minimum(np.maximum(response, -low - slack), high + slack)
     return np.asarray(np.where(np.isfinite(high), limited, np.nan))
 
 
-def _running(values: Floats, reach: int) -> Floats:
-    """Maximum over the last `reach` samples, by doubling."""
+def _running(values: Floats, reach: int, count: int) -> Floats:
+    """Maximum over the last `reach` samples at the last `count` of them, by doubling."""
+    if count == 1:
+        return np.asarray(values[:, -reach:].max(axis=1, keepdims=True))
     held, width = values.copy(), 1
     while width < reach:
         step = min(width, reach - width)
         held[:, step:] = np.maximum(held[:, step:], held[:, :-step].copy())
         width += step
-    return held
+    return held[:, -count:]
 
 
 def shifted(array: Any, by: NDArray[np.intp], beyond: Any, *, hold: bool = False) -> Any:

@@ -48,7 +48,7 @@ class Levels:
 
     def each(self, change: Callable[[Floats], Floats]) -> Levels:
         """Apply a function to each array."""
-        return Levels(*(change(getattr(self, field.name)) for field in fields(self)))
+        return Levels(*(change(array) for array in vars(self).values()))
 
 
 def in_range(values: Floats, seen: Mask, high: Floats | float) -> Mask:
@@ -106,8 +106,8 @@ def put(levels: Levels, at: int, now: Levels, recent: Floats, seen: Mask, bound:
     The zero follows readings deep below the bound at once: by the next survey, ten seconds would have been replaced by
     averages with the air before.
     """
-    for field in fields(Levels):
-        getattr(levels, field.name)[:, at] = getattr(now, field.name)
+    for array, level in zip(vars(levels).values(), vars(now).values(), strict=True):
+        array[:, at] = level
     for row in np.flatnonzero(np.isnan(now.sigma)):
         levels.sigma[row, at] = _size(recent[row], seen[row], bound[row])
     count, depth = _DEEP[0]
@@ -186,8 +186,9 @@ def _zero(values: Floats, seen: Mask, sigma: Floats, bound: Floats) -> Floats:
             low = bound[row] + quantile(np.sort(total[width:] - total[:-width]), 0.05) / width - _BELOW * sigma[row]
             level[row] = min(low, max(bound[row], low - _FAR * sigma[row]))
         for count, depth in _DEEP:
-            if len(x) >= count:
-                below = np.convolve(x < bound[row] - depth * sigma[row], np.ones(count), "valid")
+            is_low = x < bound[row] - depth * sigma[row]
+            if len(x) >= count and is_low.any():
+                below = np.convolve(is_low, np.ones(count), "valid")
                 deep = below > count / 2  # the median is below too
                 if deep.any():
                     level[row] = min(level[row], np.median(sliding_window_view(x, count)[deep], axis=1).min())

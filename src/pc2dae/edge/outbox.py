@@ -19,8 +19,9 @@ from pc2dae.errors import ModelError
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS flight (name TEXT PRIMARY KEY, topic TEXT NOT NULL, flight TEXT NOT NULL,
-    about TEXT NOT NULL, about_crc INTEGER NOT NULL, snapshot BLOB, snapshot_crc INTEGER) WITHOUT ROWID;
+    about TEXT NOT NULL, about_crc INTEGER NOT NULL, snapshot_crc INTEGER) WITHOUT ROWID;
 CREATE UNIQUE INDEX IF NOT EXISTS flight_source ON flight (topic, flight);
+CREATE TABLE IF NOT EXISTS snapshot (name TEXT PRIMARY KEY, state BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS journal (n INTEGER PRIMARY KEY, name TEXT NOT NULL, arrived REAL, payload BLOB NOT NULL,
                                     crc INTEGER NOT NULL);
 CREATE INDEX IF NOT EXISTS journal_name ON journal (name, n);
@@ -127,8 +128,9 @@ class Outbox(StateFile):
     def load(self, name: str) -> Stored:
         """Everything stored about a flight, without damaged records."""
         found = self.rows(
-            "SELECT topic, flight, about, about_crc, snapshot, snapshot_crc FROM flight WHERE name = ?", name
-        )
+            "SELECT topic, flight, about, about_crc, state, snapshot_crc FROM flight LEFT JOIN snapshot USING (name) "
+            "WHERE name = ?", name,
+        )  # fmt: skip
         if not found:
             return Stored(None, None, [], is_damaged=False)
         topic, flight, about, about_crc, snapshot, snapshot_crc = found[0]
@@ -154,7 +156,10 @@ class Outbox(StateFile):
     def set_snapshot(self, name: str, state: bytes | None) -> None:
         """Replace the journal of a flight by a snapshot."""
         crc = None if state is None else checksum(name, state)
-        self.base.execute("UPDATE flight SET snapshot = ?, snapshot_crc = ? WHERE name = ?", (state, crc, name))
+        self.base.execute("UPDATE flight SET snapshot_crc = ? WHERE name = ?", (crc, name))
+        self.base.execute("DELETE FROM snapshot WHERE name = ?", (name,))
+        if state is not None:
+            self.base.execute("INSERT INTO snapshot VALUES (?, ?)", (name, state))
         self.base.execute("DELETE FROM journal WHERE name = ?", (name,))
 
     def write_journal(self, name: str, payload: bytes, arrived: float | None) -> None:

@@ -47,3 +47,20 @@ def _varint(data: memoryview, at: int) -> tuple[int, int]:
         if byte < 0x80:
             return value, at
     raise Malformed
+
+
+def field(number: int, value: int | str | bytes | memoryview) -> bytes:
+    """One field of a message, as it is written: an integer, or bytes (text, message, packed numbers)."""
+    if isinstance(value, int):
+        return _written(number << 3 | VARINT) + _written(value)
+    held = value.encode() if isinstance(value, str) else bytes(value)
+    return _written(number << 3 | BYTES) + _written(len(held)) + held
+
+
+def _written(value: int) -> bytes:
+    value &= (1 << 64) - 1  # a negative number takes ten bytes
+    found = bytearray()
+    while value >= 0x80:
+        found.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes([*found, value])

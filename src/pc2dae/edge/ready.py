@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -42,7 +43,7 @@ class Ready:
         """As the JSON of a `Clean` message, without the cost of validation; `ambient` are the channels without lag."""
 
         def numbers(row: Floats) -> dict[str, float | None]:  # float32 has seven digits
-            rounded = [float(f"{x:.7g}") if np.isfinite(x) else None for x in row.tolist()]
+            rounded = [float(f"{x:.7g}") if math.isfinite(x) else None for x in row.tolist()]
             return dict(zip(names, rounded, strict=True))
 
         content = {

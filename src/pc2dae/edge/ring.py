@@ -75,4 +75,6 @@ class Ring:
         held = slice(0, self.stop - self.first)
         levels = self.levels.each(lambda x: x[:, held])
         arrays = (self.values[:, held], self.seen[:, held], self.new[:, held], levels, self.environment[:, held])
-        return Stretch(*arrays, held).part(start - self.first, stop - self.first, back=back, ahead=ahead)
+        return Stretch(*arrays, held, first=self.first).part(
+            start - self.first, stop - self.first, back=back, ahead=ahead
+        )

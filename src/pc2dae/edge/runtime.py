@@ -10,7 +10,7 @@ import numpy as np
 from pc2dae.arrays import Floats, Mask
 from pc2dae.denoiser import HOP, LARGEST, LATENCY, LEAD, WINDOW, Estimate, Job, Network, emit
 from pc2dae.edge.card import digest
-from pc2dae.edge.engine import Engine, Progress, Stretch, range_end
+from pc2dae.edge.engine import Engine, Progress, Stretch, in_sequence, range_end
 from pc2dae.edge.lag import Lags
 from pc2dae.edge.levels import Levels, of_flight, trailing
 from pc2dae.edge.onnx_check import card_of, verify_onnx
@@ -76,9 +76,8 @@ class WindowedEngine(Engine):
         """The estimate of a whole record."""
         levels, new = self._levels(values, valid & (np.abs(np.nan_to_num(values, nan=np.inf)) < LARGEST))
         record = Stretch(values, valid, new, levels, environment, slice(0, values.shape[1]))
-        parts = [part for _, part in self.run_record(record, size=_BATCH * HOP, progress=self.denoiser.progress)]
-        value, unbounded = ([getattr(part, name) for part in parts] for name in ("value", "unbounded"))
-        return Estimate(np.concatenate(value, axis=1), np.concatenate(unbounded, axis=1))
+        pieces = self.run_record(record, size=_BATCH * HOP, progress=self.denoiser.progress)
+        return in_sequence([part for _, part in pieces])
 
     def _levels(self, values: Floats, seen: Mask) -> tuple[Levels, Mask]:
         if not self.needs_noise:

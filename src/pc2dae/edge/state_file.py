@@ -12,7 +12,7 @@ from typing import Any
 
 from pc2dae.errors import Pc2daeError
 
-VERSION = 3
+VERSION = 4
 _MOVE = "move it away and start again, or name another --state"
 _BROKEN = (sqlite3.DatabaseError, UnicodeDecodeError)  # the latter if an SQLite message contains a damaged name
 _log = logging.getLogger(__name__)

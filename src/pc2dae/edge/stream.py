@@ -62,6 +62,7 @@ class StreamingDenoiser:
         )
         self.checks, self.ndir = LiveChecks(self.payload), LiveNdir(self.payload)
         self.response = LiveResponse(self.engine.lags)
+        self.runs = self.engine.runs()
         nothing = np.zeros((len(self.prior), 0))
         self.level = levels.before(nothing, nothing > 0, self.bound, self.prior, number=0)  # current
         self.clock = StreamClock(self.suite.rate_hz, self.engine.look_ahead)
@@ -258,6 +259,7 @@ class StreamingDenoiser:
     def _merge(self, at: int, values: Floats, bits: Bits, environment: Floats) -> None:
         """Average a sample into its second, or fill that second; later ones depend on it if they are calibrated."""
         ring, readings = self.ring, self.readings
+        self.runs.forget(at + ring.first)
         if readings is None:
             ring.merge(at, values, bits, environment)
             return
@@ -294,14 +296,14 @@ class StreamingDenoiser:
         engine, start, ring = self.engine, self.given, self.ring
         if stop <= start:
             return []
-        estimate = engine.run(ring.stretch(start, stop, back=engine.look_back, ahead=engine.look_ahead))
+        estimate = self.runs(ring.stretch(start, stop, back=engine.look_back, ahead=engine.look_ahead))
         response, systematic, coming = self._response(estimate.unbounded, start, stop)
-        limits, early = self._limits(start, stop, whole=0), self._limits(start, stop, whole=engine.lags.whole)
-        response += limits.lift(response)
         sigma = None if estimate.sigma is None else np.hypot(estimate.sigma, systematic)
-        noise_free = np.where(np.isfinite(coming), coming, estimate.unbounded)
-        bounded = np.maximum(estimate.value, self.bound[:, None])
-        estimate = early.raised(Estimate(bounded, estimate.unbounded, sigma), noise_free)
+        estimate = Estimate(np.maximum(estimate.value, self.bound[:, None]), estimate.unbounded, sigma)
+        if (ring.bits[:, : ring.stop - ring.first] & SATURATED).any():
+            limits, early = self._limits(start, stop, whole=0), self._limits(start, stop, whole=engine.lags.whole)
+            response += limits.lift(response)
+            estimate = early.raised(estimate, np.where(np.isfinite(coming), coming, estimate.unbounded))
         value, sigma = estimate.value, estimate.sigma
         if sigma is not None and self.readings is not None:
             known = [self.readings.uncertainty(n - ring.first, self.clock.time(n), column)
@@ -334,11 +336,10 @@ class StreamingDenoiser:
     def _response(self, air: Floats, start: int, stop: int) -> tuple[Floats, Floats, Floats]:
         """Noise-free readings, systematic uncertainties and readings to come of the columns from `start` to `stop`."""
         response, systematic, coming = self.response(air)
-        ring, first = self.ring, max(start - self.engine.before, self.ring.first)
-        at = slice(first - ring.first, stop - ring.first)
-        padded = np.pad(response, ((0, 0), (start - first, 0)), constant_values=np.nan)
-        limited = within(padded, ring.values[:, at], ring.new[:, at], ring.levels.sigma[:, at], self.engine.before)
-        return limited[:, start - first :], systematic, coming
+        ring, engine = self.ring, self.engine
+        at = slice(max(start + 1 - engine.before, ring.first) - ring.first, stop - ring.first)
+        sigma = ring.levels.sigma[:, start - ring.first : stop - ring.first]
+        return within(response, ring.values[:, at], ring.new[:, at], sigma, engine.before), systematic, coming
 
     # ── reports ──
 

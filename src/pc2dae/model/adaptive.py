@@ -25,10 +25,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from pc2dae.denoiser import LARGEST, WIDENED
+from pc2dae.denoiser import LARGEST, RANGE, WIDENED
 from pc2dae.model.sliding import Windows, highest, shift
 
-_RANGE = 1e-8  # smallest unit relative to the largest value: squares do not overflow float32
 _FEATURE = 1e12  # σ; contrasts are clipped here
 _CHANCE = 3.0  # squared correlation × samples that chance produces; this much is discounted
 _EMPTY = 1e-3  # weight of the coarser average where a window contains no sample
@@ -329,8 +328,8 @@ class Adaptive(nn.Module):
         mask = (fine & (valid > 0.5)).to(values.dtype)
         known = torch.where(mask > 0, values, torch.zeros_like(values))
         # Constant in time and a power of two, so that results do not depend on the stretch given to the network.
-        unit = torch.exp2(torch.maximum(sigma, known.abs() * _RANGE).amax(-1, keepdim=True).log2().ceil())
-        sigma, zero = (sigma / unit).clamp_min(_RANGE), (bound / unit).clamp(-1 / _RANGE, 1 / _RANGE)
+        unit = torch.exp2(torch.maximum(sigma, known.abs() * RANGE).amax(-1, keepdim=True).log2().ceil())
+        sigma, zero = (sigma / unit).clamp_min(RANGE), (bound / unit).clamp(-1 / RANGE, 1 / RANGE)
         per = 1 / sigma
         mass = Windows(mask, config.reach, config.right)
         x, base = self._filled(known / unit, mask, mass, zero)
