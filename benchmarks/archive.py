@@ -1,12 +1,13 @@
-"""What a cluster costs and gains: flights and samples per second for 1 and 2 workers, against a plain loop.
+"""What a cluster costs and gains: flights per second and core with 1 and 2 workers, against a plain loop; memory.
 
     OMP_NUM_THREADS=1 python benchmarks/archive.py campaign --flights 48
 
 The loop opens, denoises and writes each flight, as `pc2dae denoise` would, one after another in one process. "With
 index" it also makes the row of the index and hashes, which is all that a worker does. All ways take turns, a few
 flights each, in an order that turns round: on a shared machine a processor second is worth more in one minute than in
-the next. What is paid once (processes, imports, a first flight) is told apart from what each further flight costs.
-Processor time is that of client, scheduler and workers together.
+the next. What is paid once (processes, imports, a first flight) is separate from what each further flight costs.
+Processor time is that of client, scheduler and workers together; a flight per processor second is one per second and
+core. The peak is the largest resident memory of a worker, or of the loop's process.
 """
 
 from __future__ import annotations
@@ -60,6 +61,7 @@ class Turns:
     ready: Spent
     idle: float  # of a core, with nothing to do
     spent: list[Spent] = field(default_factory=list)
+    peak_mb: float = 0.0
 
     def per_flight(self, flights: int) -> Spent:
         """The mean over all turns."""
@@ -73,11 +75,20 @@ def so_far() -> Spent:
     return Spent(time.time() - own.create_time(), sum(sum(one.cpu_times()[:2]) for one in processes))
 
 
-def station(way: str, first: FlightSource, order: Order, folder: Path, pipe: Connection) -> None:
-    """A process of its own for each way: get ready with a first flight, then do what comes until nothing does."""
+def peak_mb() -> float:
+    """Largest resident memory of this process so far; that of getrusage includes the process it was forked from."""
+    status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+    return int(status["VmHWM"].split()[0]) * 1024 / 1e6
+
+
+def station(way: str, first: list[FlightSource], order: Order, folder: Path, pipe: Connection) -> None:
+    """A process of its own for each way: get ready with a flight per worker, then do what comes until nothing does."""
     with connected(workers=WORKERS[way]) if way in WORKERS else nullcontext() as client:
         model, archive = load_model(order.model), fresh(folder, "first")
-        denoise_one(first, order, archive) if client is None else client.run(denoise_one, first, order, archive)
+        if client is None:
+            denoise_one(first[0], order, archive)
+        else:
+            check(list(denoise_all(first[: WORKERS[way]], archive, order, client)))
         pipe.send(so_far())
         before = so_far()
         time.sleep(IDLE_S)
@@ -92,6 +103,7 @@ def station(way: str, first: FlightSource, order: Order, folder: Path, pipe: Con
             else:
                 check(list(denoise_all(sources, archive, order, client)))
             pipe.send(so_far() - before)
+        pipe.send(peak_mb() if client is None else max(client.run(peak_mb).values()))
 
 
 def fresh(folder: Path, name: str) -> Archive:
@@ -113,7 +125,7 @@ def measure(sources: list[FlightSource], order: Order, turn: int) -> dict[str, T
     with tempfile.TemporaryDirectory() as folder:
         for way in WAYS:
             here, there = context.Pipe()
-            process = context.Process(target=station, args=(way, sources[0], order, Path(folder) / way, there))
+            process = context.Process(target=station, args=(way, sources[:2], order, Path(folder) / way, there))
             process.start()
             there.close()
             ways[way] = Turns(process, here, here.recv(), here.recv())
@@ -123,6 +135,7 @@ def measure(sources: list[FlightSource], order: Order, turn: int) -> dict[str, T
                 ways[way].spent.append(ways[way].pipe.recv())
         for one in ways.values():
             one.pipe.send([])
+            one.peak_mb = one.pipe.recv()
             one.process.join()
     return ways
 
@@ -148,17 +161,23 @@ def main() -> None:
     sources = find_sources(chosen.source.resolve())[: chosen.flights]
     ways = measure(sources, order_of(chosen.model), chosen.turn)
     rows = open_source(sources[0]).sizes["time"]  # simulated flights are of one length
-    print(f"{'':16s} flights/s   samples/s   each flight: wall, processor s   once: wall, processor s")
+    print(f"{'':16s} flights/s   per core   each flight: wall, processor s   once: wall, processor s   peak [MB]")
     for name, way in ways.items():
         each = way.per_flight(len(sources))
-        print(f"{name:16s} {1 / each.wall_s:9.2f} {rows / each.wall_s:11.0f} {each.wall_s:20.2f}"
-              f" {each.processor_s:11.3f} {way.ready.wall_s:12.1f} {way.ready.processor_s:11.1f}")  # fmt: skip
+        print(f"{name:16s} {1 / each.wall_s:9.2f} {1 / each.processor_s:10.3f} {each.wall_s:20.2f}"
+              f" {each.processor_s:11.3f} {way.ready.wall_s:12.1f} {way.ready.processor_s:11.1f}"
+              f" {way.peak_mb:11.0f}")  # fmt: skip
     for what in (INDEXED, PLAIN):
         once = ways[ONE].ready.processor_s - ways[what].ready.processor_s
         more = spread([100 * (a.processor_s / b.processor_s - 1) for a, b in pairs(ways[ONE], ways[what])], "+.1f")
         print(f"1 worker against the {what}, processor time: {more} per flight, and {once:+.1f} s once")
     print(
         f"with nothing to do: 1 worker {100 * ways[ONE].idle:.1f} %, 2 workers {100 * ways[TWO].idle:.1f} % of a core"
+    )
+    one, loop = (ways[name].per_flight(len(sources)) for name in (ONE, INDEXED))
+    same = 100 * ways[ONE].idle * one.wall_s / loop.processor_s
+    print(
+        f"of the cost of 1 worker, {same:.1f} % are what it takes with nothing to do, in {one.wall_s:.1f} s per flight"
     )
     half = spread([50 * a.wall_s / b.wall_s for a, b in pairs(ways[ONE], ways[TWO])], ".0f")
     print(f"scaling from 1 to 2 workers: {half} of twice as fast")

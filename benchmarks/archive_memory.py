@@ -1,27 +1,27 @@
 """How much memory a worker needs for a long record: 24 hours of 15 channels at 1 or 10 Hz, stage by stage.
 
-OMP_NUM_THREADS=1 python benchmarks/archive_memory.py --rate 10
+    OMP_NUM_THREADS=1 python benchmarks/archive_memory.py --rate 10
+
+A worker's own process holds Dask as well: `benchmarks/archive.py` prints its peak for usual flights.
 """
 
 from __future__ import annotations
 
 import argparse
 import tempfile
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
-import psutil
 import xarray as xr
 
 import pc2dae
 from pc2dae.archive.index_row import row_of
+from pc2dae.archive.zarr import write_zipped
 from pc2dae.flight import write_flight
 from pc2dae.flight.schema import new_flight
-from pc2dae.pipeline import prepare
 from pc2dae.suite import load_suite
 
 T = TypeVar("T")
@@ -43,27 +43,15 @@ def day(rate_hz: float, seed: int = 1) -> xr.Dataset:
     return new_flight(time_, values, suite, flight_id="day")
 
 
-class Watch:
-    """Notes the most memory the process holds, fifty times a second."""
-
-    def __init__(self) -> None:
-        self.peak = 0
-        threading.Thread(target=self._look, daemon=True).start()
-
-    def _look(self) -> None:
-        while True:
-            self.peak = max(self.peak, psutil.Process().memory_info().rss)
-            time.sleep(0.02)
-
-    def stage(self, name: str, work: Callable[[], T]) -> T:
-        """Do the work and print what it took."""
-        begun, self.peak = time.process_time(), 0
-        result = work()
-        time.sleep(0.1)
-        print(
-            f"{name:8s} {time.process_time() - begun:7.1f} processor s, at most {self.peak / 1e6:5.0f} MB", flush=True
-        )
-        return result
+def stage(name: str, work: Callable[[], T]) -> T:
+    """Do the work and print its processor time and the largest resident memory meanwhile."""
+    started = time.process_time()
+    Path("/proc/self/clear_refs").write_text("5")  # reset the peak
+    result = work()
+    status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+    peak = int(status["VmHWM"].split()[0]) * 1024 / 1e6
+    print(f"{name:8s} {time.process_time() - started:7.1f} processor s, at most {peak:5.0f} MB", flush=True)
+    return result
 
 
 def main() -> None:
@@ -74,12 +62,11 @@ def main() -> None:
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         write_flight(day(chosen.rate), Path(folder) / "day.nc")
-        watch = Watch()
-        flight = watch.stage("open", lambda: pc2dae.open_flight(Path(folder) / "day.nc"))
-        ready = watch.stage("prepare", lambda: prepare(flight))
-        clean = watch.stage("denoise", lambda: pc2dae.denoise(ready, model=chosen.model))
-        watch.stage("index", lambda: row_of(clean))
-        watch.stage("write", lambda: write_flight(clean, Path(folder) / "clean.nc"))
+        raw = [stage("open", lambda: pc2dae.open_flight(Path(folder) / "day.nc"))]
+        clean = stage("denoise", lambda: pc2dae.denoise(raw.pop(), model=chosen.model))  # as a worker: raw is released
+        stage("index", lambda: row_of(clean))
+        stage("netCDF", lambda: write_flight(clean, Path(folder) / "clean.nc"))
+        stage("Zarr", lambda: write_zipped(clean, Path(folder) / "clean.zarr.zip"))
 
 
 if __name__ == "__main__":

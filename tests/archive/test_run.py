@@ -52,7 +52,7 @@ def hashes(archive: Archive) -> dict[str, str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("workers", [1, 2, 4])
+@pytest.mark.parametrize("workers", [1, 4])  # two are killed and started again below
 def test_the_same_bytes_as_a_loop_for_any_number_of_workers(
     many: Path, loop: dict[str, str], tmp_path: Path, workers: int
 ) -> None:
@@ -107,8 +107,8 @@ def test_kill_9_of_a_worker_and_then_of_the_client(
     assert 3 <= len(before) < 12
     assert all(sha == loop[name] for name, (_, sha) in before.items())
 
-    code, out, _ = finished(command("denoise", many, archive.root, "--workers", "2", "--model", "savgol"))
-    assert code == 0
+    code, out, err = finished(command("denoise", many, archive.root, "--workers", "2", "--model", "savgol"))
+    assert (code, err.strip()) == (0, "")
     assert out.startswith(f"12 flights: {12 - len(before)} denoised, {len(before)} done before, 0 failed\n")
     assert {name: archive.marker(name).stat().st_mtime_ns for name in before} == {n: t for n, (t, _) in before.items()}
     assert hashes(archive) == loop
@@ -129,8 +129,7 @@ def test_a_scheduler_of_somebody_else_and_a_flight_that_fails(
     assert out.startswith("4 flights: 3 denoised, 0 done before, 1 failed\n")
     assert "day_1/torn: torn.nc cannot be read as netCDF" in err
     assert "Traceback" not in err
-    told = finished(command("verify", tmp_path / "c", "--json"))
-    assert (told[0], json.loads(told[1])["whole"]) == (1, 3)
+    assert verify(Archive(tmp_path / "c"))[1] == 3
 
 
 def _scheduler(file: Path) -> subprocess.Popen[str]:

@@ -10,7 +10,6 @@ import pytest
 import xarray as xr
 
 from pc2dae.archive.sources import FlightSource, digest, find_sources, open_source, stamp
-from pc2dae.archive.zarr import make_store, write_group
 from pc2dae.errors import FlightError, Pc2daeError
 from pc2dae.flight import write_flight
 from pc2dae.suite import load_suite
@@ -59,9 +58,8 @@ def test_tables_that_fit_the_suite_are_flights_of_their_own(tmp_path: Path) -> N
 
 def test_a_store_has_a_flight_in_every_group(tmp_path: Path, flight: xr.Dataset) -> None:
     store = tmp_path / "campaign.zarr"
-    make_store(store)
     for name in ("day_1/a", "b"):
-        write_group(flight, store, name, scratch=tmp_path / "scratch")
+        flight.to_zarr(store, group=name, zarr_format=3, consolidated=False)
     found = find_sources(store)
     assert names(found) == ["b", "day_1/a"]
     xr.testing.assert_identical(open_source(found[1]), flight)

@@ -13,6 +13,7 @@ from pc2dae.archive.layout import Archive, open_archive
 from pc2dae.archive.run import pending
 from pc2dae.archive.task import denoise_one, order_of
 from pc2dae.archive.verify import verify
+from pc2dae.atomic import replacing
 from pc2dae.errors import FlightError
 
 ORDER = order_of("savgol")
@@ -44,26 +45,26 @@ def test_a_whole_archive_is_clean_and_done(archive: Archive, tree: Path) -> None
 
 def test_torn_missing_and_foreign_files(archive: Archive, tree: Path) -> None:
     first, second = archive.output(NAMES[0]), archive.output(NAMES[1])
-    torn = first if first.is_file() else first / "co" / "c.0"
-    data = bytearray(torn.read_bytes())
+    data = bytearray(first.read_bytes())
     data[len(data) // 2] ^= 1  # one flipped bit
-    torn.write_bytes(data)
+    first.write_bytes(data)
     archive.remove(NAMES[1])
     archive.marker(NAMES[2]).unlink()  # killed between output and marker
-    assert found(archive) == {("torn", NAMES[0]), ("missing", NAMES[1]),
-                              ("foreign", NAMES[2] if archive.is_store else f"{NAMES[2]}.nc"),
-                              ("missing", NAMES[2])}  # fmt: skip
+    foreign = ("foreign", f"{NAMES[2]}{archive.suffix}")
+    assert found(archive) == {("torn", NAMES[0]), ("missing", NAMES[1]), foreign, ("missing", NAMES[2])}
     assert not second.exists()
     assert [source.name for source in pending(tree, archive, ORDER)[0]] == NAMES[1:]
 
 
 def test_what_a_killed_writer_left_is_found_and_cleared(archive: Archive) -> None:
-    half = archive.metadata_dir / ".done" / ".x.json.k3j.json"
+    half = archive.root / ".done" / ".x.json.k3j.json"
     half.write_text(archive.marker(NAMES[0]).read_text())  # whole, but not moved into its place
     assert len(list(archive.records())) == 3
-    archive.scratch.mkdir(exist_ok=True)
-    (archive.scratch / "tmp1").mkdir()
-    assert found(archive) == {("foreign", ".done/.x.json.k3j.json"), ("foreign", ".making")}
+    with replacing(archive.output(NAMES[1])) as temporary:
+        other = temporary.with_stem(f"{temporary.stem}2")
+        other.write_bytes(b"incomplete")
+        temporary.write_bytes(archive.output(NAMES[1]).read_bytes())
+    assert found(archive) == {("foreign", str(p.relative_to(archive.root))) for p in (half, other)}
     archive.prepare()
     assert found(archive) == set()
 

@@ -1,92 +1,98 @@
-"""Flights in a Zarr v3 store: round trip, and each can be read on its own."""
+"""Flights as zipped Zarr v3 stores: round trip, the same bytes, and archives of the earlier layout."""
 
 from __future__ import annotations
 
-import json
-import shutil
 from pathlib import Path
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import numpy as np
 import pytest
 import xarray as xr
+from zarr.storage import ZipStore
 
-from pc2dae.archive.zarr import make_store, write_group
+from pc2dae.archive.layout import Archive, open_archive
+from pc2dae.archive.sources import find_sources, open_source
+from pc2dae.archive.zarr import write_zipped
 from pc2dae.errors import FlightError
-from pc2dae.flight.store import read_zarr
+from pc2dae.flight import read_flight
 from pc2dae.pipeline import denoise
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Path:
-    make_store(tmp_path / "c.zarr")
-    return tmp_path / "c.zarr"
+def place(tmp_path: Path) -> Path:
+    return tmp_path / "day" / "a.zarr.zip"
 
 
-def put(flight: xr.Dataset, store: Path, name: str) -> None:
-    write_group(flight, store, name, scratch=store.parent / "scratch")
-
-
-def test_flags_attributes_and_history_come_back(store: Path, flight: xr.Dataset) -> None:
+def test_flags_attributes_and_history_come_back(place: Path, flight: xr.Dataset) -> None:
     clean = denoise(flight, model="savgol")
     clean["row_stamp"] = ("row", np.array(["5.10.2025 9:00", "ö"], dtype=object))
-    put(clean, store, "day/a")
-    after = read_zarr(store / "day" / "a")
+    write_zipped(clean, place)
+    after = read_flight(place)
     xr.testing.assert_identical(after, clean)
     assert after["qc_co"].dtype == np.int32
     assert after["qc_co"].attrs["flag_masks"].dtype == np.int32
     assert after.attrs["history"].count("\n") == clean.attrs["history"].count("\n") >= 2
 
 
-def test_it_opens_with_plain_xarray(store: Path, flight: xr.Dataset) -> None:
-    put(flight, store, "day/a")
-    assert json.loads((store / "day" / "a" / "zarr.json").read_text())["zarr_format"] == 3
-    for opened in (
-        xr.open_zarr(store / "day" / "a", chunks=None),
-        xr.open_zarr(store, group="day/a", chunks=None, consolidated=False),
-    ):
-        np.testing.assert_array_equal(opened["co"].values, flight["co"].values)
-        assert opened["co"].attrs["units"] == "ppb"
-        assert opened.attrs["id"] == "f1"
+def test_it_opens_with_plain_xarray(place: Path, flight: xr.Dataset) -> None:
+    write_zipped(flight, place)
+    opened = xr.open_zarr(ZipStore(place), chunks=None)
+    np.testing.assert_array_equal(opened["co"].values, flight["co"].values)
+    assert opened["co"].attrs["units"] == "ppb"
+    assert opened.attrs["id"] == "f1"
+    assert opened.attrs["Conventions"].startswith("CF-1.11")
 
 
-def test_one_flight_is_read_without_the_others(store: Path, flight: xr.Dataset) -> None:
-    put(flight, store, "a")
-    put(flight, store, "b")
-    shutil.rmtree(store / "a")
-    (store / "a").write_text("torn")
-    xr.testing.assert_identical(read_zarr(store / "b"), flight)
+def test_the_same_flight_gives_the_same_bytes_and_leaves_nothing_behind(place: Path, flight: xr.Dataset) -> None:
+    write_zipped(flight, place)
+    before = place.read_bytes()
+    write_zipped(flight, place)
+    assert place.read_bytes() == before
+    write_zipped(flight.isel(time=slice(0, 50)), place)
+    assert read_flight(place).sizes["time"] == 50
+    assert list(place.parent.iterdir()) == [place]
 
 
-def test_writing_again_replaces_the_group_and_leaves_nothing_behind(store: Path, flight: xr.Dataset) -> None:
-    put(flight, store, "a")
-    put(flight.isel(time=slice(0, 50)), store, "a")
-    assert read_zarr(store / "a").sizes["time"] == 50
-    assert list((store.parent / "scratch").iterdir()) == []
-
-
-def test_a_torn_group_is_one_line(store: Path, flight: xr.Dataset) -> None:
-    put(flight, store, "a")
-    (store / "a" / "zarr.json").unlink()
-    with pytest.raises(FlightError, match="a cannot be read as Zarr") as caught:
-        read_zarr(store / "a")
-    assert "\n" not in str(caught.value)
-
-
-def test_a_variable_is_one_file_beside_its_metadata_however_long_the_flight(store: Path, flight: xr.Dataset) -> None:
+def test_a_variable_is_one_chunk_however_long_the_flight(place: Path, flight: xr.Dataset) -> None:
     seconds = np.arange(300_000)
     long = flight.isel(time=seconds % flight.sizes["time"])
-    put(long.assign_coords(time=flight["time"].values[0] + seconds * np.timedelta64(1, "s")), store, "long")
-    assert sorted(p.name for p in (store / "long" / "co").iterdir()) == ["c.0", "zarr.json"]
+    write_zipped(long.assign_coords(time=flight["time"].values[0] + seconds * np.timedelta64(1, "s")), place)
+    with ZipFile(place) as packed:
+        assert [name for name in packed.namelist() if name.startswith("co/")] == ["co/c/0", "co/zarr.json"]
 
 
-@pytest.mark.filterwarnings("ignore:Consolidated metadata")
-def test_a_flight_from_a_store_in_many_pieces_is_written_in_one(
-    store: Path, flight: xr.Dataset, tmp_path: Path
-) -> None:
-    put(flight, store, "a")
-    pieces = xr.open_zarr(store / "a", chunks=None).load().drop_encoding()
-    in_pieces = {"co": {"chunks": (60,), "shards": (120,)}}
-    pieces.to_zarr(tmp_path / "pieces.zarr", zarr_format=3, consolidated=True, encoding=in_pieces)
-    put(read_zarr(tmp_path / "pieces.zarr"), store, "b")
-    assert sorted(p.name for p in (store / "b" / "co").iterdir()) == ["c.0", "zarr.json"]
-    xr.testing.assert_identical(read_zarr(store / "b"), flight)
+def test_a_damaged_store_is_one_line(place: Path, flight: xr.Dataset) -> None:
+    write_zipped(flight, place)
+    whole = place.read_bytes()
+    chunk = whole.index(b"co/c/0") + 50
+    for damaged in (b"", whole[: len(whole) // 2], whole[:chunk] + b"????" + whole[chunk + 4 :]):
+        place.write_bytes(damaged)
+        with pytest.raises(FlightError, match=r"a\.zarr\.zip.* cannot be read") as caught:
+            read_flight(place)
+        assert "\n" not in str(caught.value)
+
+
+def test_a_zip_that_unpacks_to_more_than_its_size_is_refused(place: Path) -> None:
+    place.parent.mkdir()
+    with ZipFile(place, "w", ZIP_DEFLATED) as packed:
+        packed.writestr("zarr.json", bytes(1 << 20))
+    with pytest.raises(FlightError, match=r"a\.zarr\.zip is compressed or damaged"):
+        read_flight(place)
+
+
+def test_zipped_flights_of_a_tree_are_sources(place: Path, flight: xr.Dataset, tmp_path: Path) -> None:
+    write_zipped(flight, place)
+    (source,) = find_sources(tmp_path)
+    assert source.name == "day/a"
+    xr.testing.assert_identical(open_source(source), flight)
+
+
+def test_an_archive_of_the_earlier_layout_is_refused_and_still_a_source(flight: xr.Dataset, tmp_path: Path) -> None:
+    store = tmp_path / "old.zarr"
+    flight.to_zarr(store, group="day/a", zarr_format=3, consolidated=False)
+    for opening in (Archive, open_archive):
+        with pytest.raises(FlightError, match="a Zarr store with a folder per flight") as caught:
+            opening(store)
+        assert "\n" not in str(caught.value)
+    (source,) = find_sources(store)
+    xr.testing.assert_identical(open_source(source), flight)

@@ -26,6 +26,7 @@ _CONFIG = {
     # The default ticks would take client and worker 6 % of a core, even idle.
     "distributed.admin.tick.interval": "500ms",
     "distributed.admin.system-monitor.interval": "5s",
+    "distributed.worker.memory.monitor-interval": "500ms",
     # One flight per worker and none queued: a flight that kills its worker affects no other.
     "distributed.scheduler.worker-saturation": 1.0,
     # On a busy machine a worker's restart takes longer than the default of 15 s.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,22 @@ from pc2dae.denoiser import Estimate
 from pc2dae.flight.schema import suite_of
 from pc2dae.metrics import ALL, score
 from pc2dae.metrics.flight import denoised_suite, estimate_of, raw_arrays
-from pc2dae.plumes import RATIOS, survey
-from pc2dae.plumes.emission import NEEDED
+from pc2dae.plumes.channel_signals import channel_signals
+from pc2dae.plumes.emission import NEEDED, Fuel, emission_factors, particles_per_mole
+from pc2dae.plumes.excess import Excess, add_up
+from pc2dae.plumes.gas_units import gases_in_ppb
+from pc2dae.plumes.ratio_rows import LEAST_SNR, RATIOS
+from pc2dae.plumes.ratios import Ratio, combustion_efficiency, integral_ratio
+from pc2dae.plumes.signals import Signal
+from pc2dae.plumes.species import have_ratio
+from pc2dae.plumes.species_signals import chosen_sensors, species_signals
+from pc2dae.plumes.survey import encounter_intervals
 from pc2dae.suite import Suite
 
 METRICS = ("smoothness", "hf_reduction", "negatives", "mean_10s_change")
 RATIO_COLUMNS = (*(name.replace("/", "_") for name in RATIOS), "mce")  # bc_co, nox_co, co_co2, …
 FACTORS = ("co2", "co", "nox", "bc", "pm25")  # species whose emission factor has a column ef_<species> [g kg-1]
+_UNKNOWN = Ratio(np.nan, np.nan)
 
 
 def row_of(clean: xr.Dataset) -> dict[str, Any]:
@@ -59,21 +69,52 @@ def _scores(clean: xr.Dataset, suite: Suite) -> dict[str, float | None]:
 
 
 def _plumes(clean: xr.Dataset) -> dict[str, int | float | None]:
-    """Number of smoke encounters, the flight's ratios from integrals and emission factors with one-sigma errors."""
-    found = survey(clean)
-    row: dict[str, int | float | None] = {"plumes": len(found.intervals)}
-    rows = found.ratios[(found.ratios["scope"] == "flight") & (found.ratios["method"] == "integral")]
-    values: dict[str, Any] = {str(r["ratio"]).replace("/", "_"): r for r in rows.to_dict("records")}
-    for name in RATIO_COLUMNS:
-        row[name] = _known(values[name]["value"]) if name in values else None
-        row[f"{name}_sigma"] = _known(values[name]["sigma"]) if name in values else None
-    whole = found.emission_factors[found.emission_factors["scope"] == "flight"]
-    factors: dict[str, Any] = {str(r["species"]): r for r in whole.to_dict("records")}
-    for name in FACTORS:
-        row[f"ef_{name}"] = _known(factors[name]["value"]) if name in factors else None
-        row[f"ef_{name}_sigma"] = _known(factors[name]["sigma"]) if name in factors else None
-    carbon = sum(found.totals[name].value for name in NEEDED) if factors else 0.0
-    row["excess_carbon"] = carbon / suite_of(clean).rate_hz if factors else None  # [ppb s], weight of a flight
+    """Number of smoke encounters, the flight's ratios from integrals and emission factors with one-sigma errors.
+
+    As in `survey`, without slopes and single encounters, which take most of its time and are not in the index.
+    """
+    suite = suite_of(clean)
+    signals = channel_signals(clean, suite)
+    molar, molar_suite, _ = gases_in_ppb(clean, suite)
+    species = species_signals(signals if molar is clean else channel_signals(molar, molar_suite), molar_suite)
+    channels = {name: suite[names[0]] for name, names in chosen_sensors(signals, suite).items()}
+    intervals = encounter_intervals(species, suite.rate_hz)
+    excess = _totals(species, intervals)
+    gases = {name: total for name, total in excess.items() if species[name].units == "ppb"}
+    emitted = gases | _totals(particles_per_mole(species, clean, channels), intervals)
+    factors = emission_factors(emitted, Fuel()) if intervals else {}
+    row: dict[str, int | float | None] = {"plumes": len(intervals)}
+    row |= _with_sigma(RATIO_COLUMNS, _ratios(species, excess) if intervals else {})
+    row |= _with_sigma([f"ef_{name}" for name in FACTORS], {f"ef_{name}": factor for name, factor in factors.items()})
+    carbon = sum(emitted[name].value for name in NEEDED) if factors else 0.0
+    row["excess_carbon"] = carbon / suite.rate_hz if factors else None  # [ppb s], weight of a flight
+    return row
+
+
+def _totals(species: Mapping[str, Signal], intervals: Sequence[tuple[int, int]]) -> dict[str, Excess]:
+    """Excess over all intervals together of each species that the index needs."""
+    return {name: add_up(map(species[name].over, intervals)) for name in (*FACTORS, "ch4") if name in species}
+
+
+def _ratios(species: Mapping[str, Signal], excess: Mapping[str, Excess]) -> dict[str, Ratio]:
+    """Ratios of integrals and combustion efficiency, as far as their denominator is significant."""
+    found: dict[str, Ratio] = {}
+    for name, (above, below) in RATIOS.items():
+        if not {above, below} <= excess.keys() or not excess[below].value > LEAST_SNR * excess[below].sigma:
+            continue
+        if have_ratio(species[above].units, species[below].units, above=above):
+            found[name.replace("/", "_")] = integral_ratio(excess[above], excess[below])
+            if name == "co/co2":
+                found["mce"] = combustion_efficiency(excess["co"], excess["co2"])
+    return {name: ratio for name, ratio in found.items() if ratio.sigma > 0}
+
+
+def _with_sigma(names: Sequence[str], found: Mapping[str, Ratio]) -> dict[str, float | None]:
+    """Two columns for each name, value and uncertainty; None if it was not found."""
+    row: dict[str, float | None] = {}
+    for name in names:
+        ratio = found.get(name, _UNKNOWN)
+        row |= {name: _known(ratio.value), f"{name}_sigma": _known(ratio.sigma)}
     return row
 
 

@@ -15,10 +15,10 @@ from typing import Any
 import xarray as xr
 
 from pc2dae.archive.sources import digest
-from pc2dae.archive.zarr import make_store, write_group
+from pc2dae.archive.zarr import write_zipped
 from pc2dae.atomic import write_text
 from pc2dae.errors import FlightError
-from pc2dae.flight.store import write_flight
+from pc2dae.flight.store import ZIPPED, write_flight
 
 FlightRecord = dict[str, Any]  # the content of a marker: the flight's index row, and more
 DONE, FAILED = "done", "failed"
@@ -26,58 +26,50 @@ DONE, FAILED = "done", "failed"
 
 @dataclass(frozen=True)
 class Archive:
-    """A tree of netCDF files, or one Zarr store named *.zarr; metadata is stored in the tree, or beside the store."""
+    """A tree of clean flights with its index and markers: netCDF files, or zipped Zarr stores if it is named *.zarr."""
 
     root: Path
 
-    @property
-    def is_store(self) -> bool:
-        """Whether flights are groups of one Zarr store."""
-        return self.root.suffix == ".zarr"
+    def __post_init__(self) -> None:
+        if (self.root / "zarr.json").exists():
+            raise FlightError(
+                f"{self.root} is a Zarr store with a folder per flight, as archives of earlier versions",
+                hint="name another archive; this one can still be read, by xr.open_zarr and as SRC",
+            )
 
     @property
-    def metadata_dir(self) -> Path:
-        """Folder of index, markers and lock; beside a Zarr store, since every file inside one is part of it."""
-        return self.root.with_suffix(".archive") if self.is_store else self.root
+    def suffix(self) -> str:
+        """Of the name of a clean flight."""
+        return ZIPPED if self.root.suffix == ".zarr" else ".nc"
 
     @property
     def index(self) -> Path:
         """The index table, one row per flight."""
-        return self.metadata_dir / "index.parquet"
+        return self.root / "index.parquet"
 
     @property
     def markers(self) -> Path:
         """Folder of markers: one JSON file per flight, written last."""
-        return self.metadata_dir / ".done"
-
-    @property
-    def scratch(self) -> Path:
-        """Folder of incomplete Zarr groups."""
-        return self.metadata_dir / ".making"
+        return self.root / ".done"
 
     @property
     def attempts(self) -> Path:
         """Folder with a file per flight in progress, to which the time limit is reported."""
-        return self.metadata_dir / ".attempts"
+        return self.root / ".attempts"
 
     def output(self, name: str) -> Path:
-        """The clean flight's file, or its group's folder."""
-        return self.root / name if self.is_store else self.root / f"{name}.nc"
+        """The clean flight's file."""
+        return self.root / f"{name}{self.suffix}"
 
     def write(self, flight: xr.Dataset, name: str) -> str:
         """Write a clean flight atomically; returns its SHA-256."""
-        if self.is_store:
-            write_group(flight, self.root, name, scratch=self.scratch)
-        else:
-            write_flight(flight, self.output(name))
+        write = write_zipped if self.suffix == ZIPPED else write_flight
+        write(flight, self.output(name))
         return digest(self.output(name))
 
     def remove(self, name: str) -> None:
         """Remove a flight whose source has changed and cannot be denoised again."""
-        if self.is_store:
-            shutil.rmtree(self.output(name), ignore_errors=True)
-        else:
-            self.output(name).unlink(missing_ok=True)
+        self.output(name).unlink(missing_ok=True)
 
     def marker(self, name: str) -> Path:
         """Path of the flight's marker."""
@@ -106,23 +98,21 @@ class Archive:
     def prepare(self) -> None:
         """Create the folders and remove the leftovers of a killed run."""
         self.markers.mkdir(parents=True, exist_ok=True)
-        if self.is_store:
-            make_store(self.root)
-        shutil.rmtree(self.scratch, ignore_errors=True)
         shutil.rmtree(self.attempts, ignore_errors=True)
         for path in self.leftovers():
             path.unlink(missing_ok=True)
 
     def leftovers(self) -> list[Path]:
         """Temporary files of writers that were killed."""
-        hidden = [] if self.is_store else [p for p in self.root.rglob(".*.nc") if p.is_file()]
-        return sorted([*hidden, *self.metadata_dir.glob(".index.parquet.*"), *self.markers.rglob(".*.json")])
+        ending = self.suffix.removeprefix(".zarr")  # temporary names repeat only the last one
+        hidden = [p for p in self.root.rglob(f".*{ending}") if p.is_file()]
+        return sorted([*hidden, *self.root.glob(".index.parquet.*"), *self.markers.rglob(".*.json")])
 
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Lock the archive for one run; the lock is released when the process exits, even if it is killed."""
-        self.metadata_dir.mkdir(parents=True, exist_ok=True)
-        handle = os.open(self.metadata_dir / ".lock", os.O_RDWR | os.O_CREAT, 0o666)
+        self.root.mkdir(parents=True, exist_ok=True)
+        handle = os.open(self.root / ".lock", os.O_RDWR | os.O_CREAT, 0o666)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

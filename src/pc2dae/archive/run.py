@@ -19,7 +19,7 @@ from pc2dae.suite import parse_suite
 if TYPE_CHECKING:
     from distributed import Client
 
-ORDER = ".order.json"  # in the metadata folder: the last order
+ORDER = ".order.json"  # in the archive: the last order
 
 
 def pending(root: Path, archive: Archive, order: Order) -> tuple[list[FlightSource], list[FlightSource]]:
@@ -31,7 +31,7 @@ def pending(root: Path, archive: Archive, order: Order) -> tuple[list[FlightSour
             raise Pc2daeError(f"{source.place} is the input and would be overwritten",
                               hint="name another folder for the archive")  # fmt: skip
     content = json.dumps({"source": str(root.resolve()), "order": order.key, "suite": order.suite})
-    write_text(archive.metadata_dir / ORDER, content + "\n")
+    write_text(archive.root / ORDER, content + "\n")
     return [source for source in sources if not is_done(source, order, archive)], sources
 
 

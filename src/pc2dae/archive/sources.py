@@ -13,7 +13,7 @@ from pathlib import Path
 import xarray as xr
 
 from pc2dae.errors import FlightError, Pc2daeError
-from pc2dae.flight.store import is_flight
+from pc2dae.flight.store import ZIPPED, is_flight
 from pc2dae.logs import csv
 from pc2dae.logs.files import LogFile, head_lines, is_store
 from pc2dae.logs.reader import Head
@@ -87,7 +87,8 @@ def _parts(folder: Path, suite: Suite | None) -> list[Path] | None:
     inside = sorted(p for p in folder.iterdir() if not p.name.startswith("."))
     files = [p for p in inside if p.is_file() and not p.name.endswith(_TRUTH)]
     folders = [p for p in inside if p.is_dir()]
-    logs = [p for p in files if p.suffix.lower() in _LOGS]
+    logs = [p for p in files if p.suffix.lower() in _LOGS and not _is_zipped(p)]
+    logs.sort(key=lambda path: path.suffix.lower() == ".bin")  # text first: one log that is recognised is enough
     is_described = suite is not None and not suite.sources  # then the suite decides which tables are flights
     if not is_described and any(map(_is_log, logs)):
         return None
@@ -99,7 +100,7 @@ def _parts(folder: Path, suite: Suite | None) -> list[Path] | None:
 
 def _name(place: Path, root: Path) -> str:
     inside = place.relative_to(root) if place != root else Path(place.resolve().name)
-    if place.is_file() and place.name.lower().endswith(".csv.gz"):
+    if place.is_file() and (place.name.lower().endswith(".csv.gz") or _is_zipped(place)):
         inside = inside.with_suffix("")
     return str(inside.with_suffix("") if place.is_file() or place.suffix == ".zarr" else inside)
 
@@ -120,6 +121,10 @@ def _of_store(store: Path, root: Path) -> Iterator[FlightSource]:
 
 def _has_time(group: Path) -> bool:
     return (group / "time" / "zarr.json").is_file() or (group / "time" / ".zarray").is_file()
+
+
+def _is_zipped(path: Path) -> bool:
+    return path.name.lower().endswith(ZIPPED)
 
 
 def _is_table(path: Path, suite: Suite | None) -> bool:

@@ -143,8 +143,9 @@ def _made(source: FlightSource, order: Order, archive: Archive, record: FlightRe
         raise ModelError(f"'{order.model}' of this worker differs from the client's", hint="install the same version")
     archive.marker(source.name).unlink(missing_ok=True)  # the present output is about to be replaced
     curves = [Calibration.model_validate_json(text) for text in order.calibration]
-    flight = open_source(source, suite=suite, zone=order.zone)
-    clean = denoise(flight, model=denoiser, target=order.target, calibration=curves)
+    clean = denoise(  # alone holds the raw flight: a day of it need not stay in memory until the clean one is written
+        open_source(source, suite=suite, zone=order.zone), model=denoiser, target=order.target, calibration=curves
+    )
     clean.attrs |= {"pc2dae_source": source.name, "pc2dae_source_sha256": record["source_sha256"]}
     row = row_of(clean)
     return row | {"output_sha256": archive.write(clean, source.name), "status": DONE, "error": None}

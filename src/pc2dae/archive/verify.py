@@ -60,28 +60,17 @@ def _judged(archive: Archive, record: FlightRecord) -> Iterator[Finding]:
 def _foreign(archive: Archive, names: set[str]) -> Iterator[Finding]:
     """Files in the archive that belong to no finished flight, including incomplete ones."""
     for path in archive.leftovers():
-        yield Finding(FOREIGN, str(path.relative_to(archive.metadata_dir)), "incomplete, left by a killed run")
-    if archive.scratch.is_dir() and any(archive.scratch.iterdir()):
-        yield Finding(FOREIGN, archive.scratch.name, "incomplete, left by a killed run")
-    if archive.is_store:
-        for place in _groups(archive.root):
-            if (name := str(place.relative_to(archive.root))) not in names:
-                yield Finding(FOREIGN, name, "has no marker")
-        return
+        yield Finding(FOREIGN, str(path.relative_to(archive.root)), "incomplete, left by a killed run")
+    known = {archive.index, *map(archive.output, names)}
     for path in files_of(archive.root):
-        inside = path.relative_to(archive.root)
-        if path != archive.index and (inside.suffix != ".nc" or str(inside.with_suffix("")) not in names):
-            yield Finding(FOREIGN, str(inside), "has no marker")
-
-
-def _groups(store: Path) -> list[Path]:
-    return sorted(path.parent.parent for path in store.rglob("time/zarr.json"))
+        if path not in known:
+            yield Finding(FOREIGN, str(path.relative_to(archive.root)), "has no marker")
 
 
 def _never_done(archive: Archive, names: set[str]) -> Iterator[Finding]:
     """Flights of the source that the archive does not have, with the reason where one is known."""
     try:
-        order = json.loads((archive.metadata_dir / ORDER).read_text(encoding="utf-8"))
+        order = json.loads((archive.root / ORDER).read_text(encoding="utf-8"))
         suite = None if order["suite"] is None else parse_suite(order["suite"], where="the suite")
         sources = find_sources(Path(order["source"]), suite=suite, leave_out=archive.root)
     except (OSError, ValueError, KeyError, Pc2daeError):  # the source may have been moved
