@@ -23,8 +23,9 @@ from pc2dae.training.fit import TrainingSettings
 from pc2dae.training.run import TrainingPlan, train
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "training"))
-from conftest import SUITE, small_record
 from test_run import contents
+
+from conftest import SUITE, small_record
 
 PLAN = TrainingPlan(settings=TrainingSettings(steps=40, every=5, batch=4, warmup=5))
 

@@ -223,7 +223,7 @@ def without_a_cluster(patch: pytest.MonkeyPatch) -> None:
 
 def take_for_granted() -> None:
     """Create the files that pages mention but no command creates."""
-    from pc2dae.archive.zarr import write_group
+    from pc2dae.archive.zarr import write_zipped
     from pc2dae.flight.store import read_flight
 
     suite = re.search(r"```toml\n(name = .*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
@@ -232,11 +232,12 @@ def take_for_granted() -> None:
     rows = (f"2025-10-01 12:00:{second:02d},{0.4 + second % 3 / 100}" for second in range(60))
     Path("mydrive.csv").write_text("\n".join(["DateTime_cdt,CO_ppm", *rows]) + "\n")
     shutil.copytree("campaign/flight_001", "flight_001")
-    write_group(read_flight(Path("clean.nc")), Path("clean.zarr"), "day_2/flight_007", scratch=Path())
+    write_zipped(read_flight(Path("clean.nc")), Path("clean.zarr/day_2/flight_007.zarr.zip"))
     shutil.copy(ROOT / "src/pc2dae/weights/lean.onnx", "new.onnx")
     Path("etc/pc2dae").mkdir(parents=True)
 
 
+@pytest.mark.timeout(900)  # a minute of processor time
 def test_every_printed_command_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In one folder, empty for the README; results are shared between pages, and no command is run twice."""
     monkeypatch.chdir(tmp_path)

@@ -15,12 +15,13 @@ from pc2dae.registry import SHIPPED
 def test_demo_goes_from_files_to_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(room, "_FLIGHTS", 1)
     monkeypatch.setattr(room, "_MINUTES", 4)
-    monkeypatch.setattr(room, "_RIVALS", ("bayesshrink", "savgol"))
+    monkeypatch.setattr(room, "_RIVALS", ("savgol",))
+    monkeypatch.setattr("pc2dae.registry.SHIPPED", ("adaptive", "lean"))  # one of each kind
     done = CliRunner().invoke(app, ["demo", "-o", str(tmp_path / "demo")])
     assert done.exit_code == 0, done.output
     for command in ("simulate", "ingest", "inspect", "denoise"):
         assert f"$ pc2dae {command}" in done.stdout
-    for method in ("savgol", "raw", "constant", "truth"):
+    for method in ("adaptive", "lean", "savgol", "raw", "constant", "truth"):
         assert method in done.stdout
     for name in ("report.html", "clean_001.nc", "first_look.png", "scores.csv", "campaign/flight_001.png"):
         assert (tmp_path / "demo" / name).exists()

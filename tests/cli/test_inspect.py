@@ -19,7 +19,7 @@ runner = CliRunner()
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    suite, rng = load_suite("black-kite").only(["gas", "co2"]), np.random.default_rng(0)
+    suite, rng = load_suite("black-kite").only(["bc", "co2"]), np.random.default_rng(0)
     plume = 1.0 * (np.arange(600) % 150 > 120)
     values = {c.name: c.lower_bound + 300 * plume + rng.normal(0, c.noise_sigma or 1, 600) for c in suite.channels}
     values |= {"latitude": 52 + np.arange(600) * 1e-6, "longitude": np.full(600, -105.0)}

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import runpy
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
+
+from pc2dae.cli import app
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 PRINTED = {
@@ -19,16 +23,32 @@ PRINTED = {
 }
 
 
+@pytest.fixture
+def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands that an example starts run here, an archive as a plain loop: tests/archive has real clusters."""
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    monkeypatch.setattr(subprocess, "run", lambda words, check: app(words[3:], standalone_mode=False))
+    monkeypatch.setattr("pc2dae.archive.cluster.connected", lambda **_: nullcontext())
+    monkeypatch.setattr("pc2dae.archive.run.each", lambda _, work, jobs: ((name, work(*given)) for name, given in jobs))
+
+
 @pytest.mark.slow
-@pytest.mark.timeout(300)
+@pytest.mark.usefixtures("in_this_process")
 @pytest.mark.parametrize("name", PRINTED)
-def test_example(name: str, tmp_path: Path) -> None:
+def test_example(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     steps = ["10"] if name == "05_train" else []
-    command = [sys.executable, EXAMPLES / f"{name}.py", tmp_path, *steps]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=250)
-    assert done.returncode == 0, done.stderr
-    assert PRINTED[name] in done.stdout
+    monkeypatch.setattr(sys, "argv", [f"{name}.py", str(tmp_path), *steps])
+    runpy.run_path(str(EXAMPLES / f"{name}.py"), run_name="__main__")
+    assert PRINTED[name] in capsys.readouterr().out
     assert (tmp_path / f"{name}.png").stat().st_size > 5000
+
+
+def test_an_example_runs_in_a_process_of_its_own(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, EXAMPLES / "02_own_csv.py", tmp_path], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "02_own_csv.png").stat().st_size > 5000
 
 
 def test_every_example_is_tested_and_in_the_gallery() -> None:

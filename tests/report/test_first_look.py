@@ -15,7 +15,7 @@ from pc2dae.suite import load_suite
 
 
 def flight(rows: int = 120, *, track: bool = True) -> xr.Dataset:
-    suite, rng = load_suite("black-kite"), np.random.default_rng(0)
+    suite, rng = load_suite("black-kite").only(["gas", "co2"]), np.random.default_rng(0)
     values = {c.name: c.lower_bound + rng.normal(0, 1, rows) for c in suite.channels}
     values["so2_a"][:] = np.nan
     if track:

@@ -22,6 +22,7 @@ from pc2dae.training import export
 from pc2dae.training.adaptive import pretrained
 from pc2dae.training.checkpoint import load_checkpoint, save_checkpoint
 from pc2dae.windows.scaling import Scaler
+from tracing import trace_once
 
 
 def card_and_network(suite, gain):
@@ -42,7 +43,9 @@ def card_and_network(suite, gain):
 @pytest.fixture(scope="module")
 def twin(suite):
     card, network = card_and_network(suite, 1)
-    return card, network, export.export_onnx(network, card)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(export, "_trace", trace_once)
+        return card, network, export.export_onnx(network, card)
 
 
 @pytest.fixture(scope="module")
@@ -107,21 +110,10 @@ def test_the_same_network_gives_the_same_bytes(twin):
     assert export.export_onnx(network, card) == data
 
 
-@pytest.fixture(scope="module")
-def traced(twin):
-    return export._trace(twin[1], 3)
-
-
 @pytest.fixture
-def traced_once(traced, monkeypatch):
+def traced_once(monkeypatch):
     """Tracing takes seconds; the graph is the same each time (the test above)."""
-
-    def copy(network, channels):
-        model = onnx.ModelProto()
-        model.CopyFrom(traced)
-        return model
-
-    monkeypatch.setattr(export, "_trace", copy)
+    monkeypatch.setattr(export, "_trace", trace_once)
 
 
 def test_an_export_that_differs_is_refused(twin, traced_once, monkeypatch):

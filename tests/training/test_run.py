@@ -81,13 +81,19 @@ def test_a_folder_of_something_else_is_left_alone(records, suite, tmp_path):
 
 
 CHILD = """
-import sys; sys.path[:0] = [{tests!r}, {tests!r} + "/.."]
+import os, sys; sys.path[:0] = [{tests!r}, {tests!r} + "/.."]
 from pathlib import Path
 from conftest import SUITE, small_record
 from pc2dae.training.fit import TrainingSettings
 from pc2dae.training.run import TrainingPlan, train
 plan = TrainingPlan(settings=TrainingSettings(steps=40, every=5, batch=4, warmup=5))
-train([small_record(500, seed, truth=True) for seed in range(3)], SUITE, plan, folder=Path({folder!r}))
+records = [small_record(500, seed, truth=True) for seed in range(3)]
+for _ in sys.stdin:  # a new process for each line; torch, imported once, takes five seconds
+    if (process := os.fork()) == 0:
+        train(records, SUITE, plan, folder=Path({folder!r}))
+        os._exit(0)
+    print(process, flush=True)
+    print(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]), flush=True)
 """
 
 
@@ -97,19 +103,25 @@ def test_kill_minus_nine_at_any_moment_ends_in_the_same_bytes(finished, tmp_path
     folder = tmp_path / "model"
     command = [sys.executable, "-c", CHILD.format(tests=os.path.dirname(__file__), folder=str(folder))]
     kills, state = 0, folder / "state.safetensors"
-    for _ in range(3):
-        child = subprocess.Popen(command)
-        seen, limit = stamp(state), time.monotonic() + 120
-        while stamp(state) == seen and child.poll() is None and time.monotonic() < limit:
-            time.sleep(0.005)
-        time.sleep(0.02 * kills)  # somewhere between two looks
-        if child.poll() is None:
-            child.send_signal(signal.SIGKILL)
-            kills += 1
-        child.wait()
-    assert kills >= 2
-    subprocess.run(command, check=True)
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1) as starter:
+        for _ in range(3):
+            child = start(starter)
+            seen, limit = stamp(state), time.monotonic() + 120
+            while stamp(state) == seen and not (folder / "card.json").exists() and time.monotonic() < limit:
+                time.sleep(0.005)
+            time.sleep(0.02 * kills)  # somewhere between two looks
+            os.kill(child, signal.SIGKILL)
+            kills += starter.stdout.readline() == f"{-signal.SIGKILL}\n"
+        assert kills >= 2
+        start(starter)
+        assert starter.stdout.readline() == "0\n"
+        starter.stdin.close()
     assert contents(folder) == contents(finished[0])
+
+
+def start(starter):
+    starter.stdin.write("\n")
+    return int(starter.stdout.readline())
 
 
 def stamp(path):

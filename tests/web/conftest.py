@@ -5,6 +5,7 @@ Screenshots for a person to look at go to the folder named by PC2DAE_SCREENSHOTS
 
 from __future__ import annotations
 
+import fcntl
 import io
 import json
 import os
@@ -96,15 +97,28 @@ def free_port() -> int:
 
 @pytest.fixture(scope="session")
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The data folder of a server that has read its simulated flight."""
-    folder = tmp_path_factory.mktemp("prepared")
-    with _serving(folder) as address:
-        for _ in range(1200):
-            with urllib.request.urlopen(f"{address}/api/flights", timeout=60) as answer:
-                if [flight["state"] for flight in json.load(answer)] == ["ready"]:
-                    break
-            time.sleep(0.1)
+    """The data folder of a server that has read its simulated flight: made by the first worker, copied by all."""
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    folder, done = shared / "prepared", shared / "prepared.done"
+    with (shared / "prepared.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not done.exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            with _serving(folder) as address:
+                _reads_its_flight(address)
+            done.touch()
     return folder
+
+
+def _reads_its_flight(address: str) -> None:
+    """Wait until the server has read the flight that it simulates."""
+    for _ in range(1200):
+        with urllib.request.urlopen(f"{address}/api/flights", timeout=60) as answer:
+            if [flight["state"] for flight in json.load(answer)] == ["ready"]:
+                return
+        time.sleep(0.1)
+    pytest.fail(f"the flight of {address} is not ready")
 
 
 @pytest.fixture(scope="module")
