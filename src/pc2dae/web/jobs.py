@@ -214,4 +214,6 @@ def _exit_reason(code: int, limits: Limits) -> str:
     """Why a worker ended without a message."""
     if code == -signal.SIGXCPU or code == -signal.SIGKILL:
         return f"stopped: more than {limits.cpu_s} s of processor time, or out of memory"
+    if code == -signal.SIGABRT:  # how libraries in C++ end where Python raises MemoryError
+        return f"out of memory ({limits.memory_bytes / 1e6:,.0f} MB), or the file crashed the reader (SIGABRT)"
     return f"the file crashed the reader ({signal.Signals(-code).name})" if code < 0 else f"the worker ended ({code})"
