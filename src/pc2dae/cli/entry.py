@@ -6,7 +6,7 @@ import sys
 
 
 def main() -> None:
-    """Run the command line; xarray does not find dask (0.7 s, except for archive) and pint (0.2 s), to import them."""
+    """Run the command line; xarray would import dask (0.7 s, needed for archive) and pint (0.2 s): both are hidden."""
     if "archive" not in sys.argv[1:3]:  # the first word may be --debug
         sys.modules.setdefault("dask", None)  # type: ignore[arg-type]
     sys.modules.setdefault("pint", None)  # type: ignore[arg-type]  # `suite.units` finds it all the same
