@@ -26,7 +26,7 @@ export function startConnection(callback) {
     const chosen = $("live-suite").value;
     fill($("live-suite"), suites.map((s) => option(s.name, s.name)));
     chooseSuite(chosen || live?.suite || "black-kite");
-  }, () => {});
+  }, () => setTimeout(() => startConnection(callback), 2000)); // the server may be busy or away
 }
 
 function chooseSuite(name) {
