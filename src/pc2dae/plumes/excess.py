@@ -68,16 +68,16 @@ class CleanAir:
     def scatter(self, size: int) -> float:
         """Variance, over plume-free positions, of the sum of `size` samples minus `size` × the mean of both flanks."""
         if size not in self._known:
-            self._known[size] = self._scatter(size, min(FLANK, max(size, 30)))
+            self._known[size] = self._scatter(size)
         return self._known[size]
 
-    def _scatter(self, size: int, flank: int) -> float:
+    def _scatter(self, size: int) -> float:
         step = len(self._count) // _MOST_PLACES + 1
-        inside, around = _moving(self._count, size, flank, step)
-        clean = (inside == size) & (around >= flank)
+        inside, around = _moving(self._count, size, step)
+        clean = (inside == size) & (around >= FLANK)
         if step * np.count_nonzero(clean) < max(_LEAST_PLACES * size, 1):
             return 0.0
-        value, level = (sums[clean] for sums in _moving(self._total, size, flank, step))
+        value, level = (sums[clean] for sums in _moving(self._total, size, step))
         return float(np.mean((value - size * level / around[clean]) ** 2))
 
 
@@ -140,8 +140,8 @@ def _in_gaps(sigma: Floats) -> float:
     return float(np.sum(np.diff(total[bounds]) ** 2))
 
 
-def _moving(cumulated: Array, size: int, flank: int, step: int) -> tuple[Array, Array]:
+def _moving(cumulated: Array, size: int, step: int) -> tuple[Array, Array]:
     """Sums over `size` samples and over both flanks around them, at every `step`-th position with whole flanks."""
-    places = max(len(cumulated) - size - 2 * flank, 0)
-    first, start, stop, last = (cumulated[at : at + places : step] for at in (0, flank, flank + size, 2 * flank + size))
+    places = max(len(cumulated) - size - 2 * FLANK, 0)
+    first, start, stop, last = (cumulated[at : at + places : step] for at in (0, FLANK, FLANK + size, 2 * FLANK + size))
     return stop - start, start - first + (last - stop)
