@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from pc2dae.errors import Pc2daeError
+
+# Before any import of onnxruntime, which from 1.31 on reports sessions to its maker, with an identifier of the machine.
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 if TYPE_CHECKING:
     __version__: str

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import sys
 
+from pc2dae.own_process import set_up_process
+
+_USED = {"archive": ("dask", "pyarrow"), "benchmark": ("pyarrow",), "report": ("pyarrow",)}  # of a benchmark's folder
+
 
 def main() -> None:
-    """Run the command line; xarray would import dask (0.7 s, needed for archive) and pint (0.2 s): both are hidden."""
-    if "archive" not in sys.argv[1:3]:  # the first word may be --debug
-        sys.modules.setdefault("dask", None)  # type: ignore[arg-type]
-    sys.modules.setdefault("pint", None)  # type: ignore[arg-type]  # `suite.units` finds it all the same
+    """Run the command line."""
+    words = sys.argv[1:3]  # the first may be --debug
+    set_up_process(*(module for command in words for module in _USED.get(command, ())))
     from pc2dae.cli import main as run
 
     run()
