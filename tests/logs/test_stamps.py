@@ -4,11 +4,11 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 from pc2dae.errors import LogError
 from pc2dae.logs import csv, read_logs
+from pc2dae.logs.cells import Cells
 from pc2dae.logs.stamps import StampParser, zone_of
 from pc2dae.logs.zone_abbreviations import ABBREVIATIONS
 from suites import make_suite
@@ -20,7 +20,7 @@ def parse(*blocks: list[str], form: str | None = None) -> list[str]:
     """The stamps of some blocks as ISO text."""
     parser, line, found = StampParser("x.csv", form), 2, []
     for block in blocks:
-        found += [str(t)[:23] for t in parser.parse(pa.array(block), np.arange(line, line + len(block)))]
+        found += [str(t)[:23] for t in parser.parse(Cells.of(block), np.arange(line, line + len(block)))]
         line += len(block)
     parser.check()
     return found

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.csv
 from numpy.typing import NDArray
 
 from pc2dae.arrays import Array
 from pc2dae.errors import LogError, nearest
+from pc2dae.logs.cells import Cells, columns, joined
 from pc2dae.logs.files import Lines, LogFile
 from pc2dae.logs.numbers import Numbers, SignEvidence, numbers
 from pc2dae.logs.stamps import StampParser, Times
@@ -57,6 +55,7 @@ class Builder:
         how = layout.stamps
         self.stamps = StampParser(where, how.format, epoch=how.epoch, order=how.order)
         self.more_stamps = {name: StampParser(where, order=how.order) for name in how.more if name in counts}
+        self.index = {name: layout.names.index(name) for name in counts}
         self.parts: list[dict[str, Array]] = []
         self.more: list[dict[str, Times]] = []
         self.times: list[Times] = []
@@ -66,45 +65,42 @@ class Builder:
         self.held: tuple[Times, dict[str, Array]] | None = None  # rows of a cell that may continue in the next block
         self.dropped: dict[str, tuple[int, int]] = {}  # reason → count, first line
         self.cells = Numbers()
-        self.stamp_texts: list[pa.Array] | None = [] if layout.keep_stamps and layout.thin_s is None else None
-        self.recent: list[str] = []  # the last complete rows, to compare an incomplete one with
+        self.stamp_texts: list[NDArray[np.bytes_]] | None = [] if layout.keep_stamps and layout.thin_s is None else None
+        self.recent: list[str] = []  # the last cells of complete rows, to compare an incomplete one with
 
     def add(self, piece: Lines) -> None:
         """Add lines."""
         rows, at = self._complete_rows(piece)
-        layout = self.layout
-        is_doubted = piece.is_cut and bool(rows) and not self._is_whole(rows[-1])  # such a piece is one line
+        if not len(at):
+            return
+        layout, index = self.layout, self.index
+        is_doubted = piece.is_cut and not self._is_whole(piece.text, rows[-1][0].strip())  # such a piece is one line
         if is_doubted and layout.names[-1] in (*layout.time, *self.more_stamps):
             self._drop("incomplete last line", int(at[-1]))
-            rows, at = rows[:-1], at[:-1]
-        if not rows:
             return
-        data = self._columns(rows, (*layout.time, *layout.wanted, *self.texts, *self.more_stamps))
-        stamp = data[layout.time[0]]
-        if len(layout.time) > 1:
-            stamp = pc.binary_join_element_wise(*(data[name] for name in layout.time), " ")
+        stamp = joined([rows[index[name]] for name in layout.time])
         times = self.stamps.parse(stamp, at)
         signs = layout.signs or {}
-        part = {n: numbers(data[n], at, name=n, sign=signs.get(n), counts=self.cells) for n in layout.wanted}
+        part = {n: numbers(rows[index[n]], at, name=n, sign=signs.get(n), counts=self.cells) for n in layout.wanted}
         for name in self.texts:
-            self.texts[name].update(dict.fromkeys(data[name].unique().to_pylist()))
+            self.texts[name].update(dict.fromkeys(rows[index[name]].texts()))
         if is_doubted and layout.names[-1] in part:
             part[layout.names[-1]][-1] = np.nan
-            last = cut(rows[-1], layout.separator)[-1].strip()
             self.repairs.append(
-                f"the file ends without a line end (line {at[-1]:,}): the last cell '{last}' may be truncated: not used"
+                f"the file ends without a line end (line {at[-1]:,}): the last cell '{rows[-1][0].strip()}' may be"
+                " truncated: not used"
             )
-        more = {name: parser.parse(data[name], at) for name, parser in self.more_stamps.items()}
+        more = {name: parser.parse(rows[index[name]], at) for name, parser in self.more_stamps.items()}
         good = ~np.isnat(times)
         for line in at[~good].tolist():
             self._drop("rows whose time stamp cannot be read", line)
         self.more.append({name: stamps[good] for name, stamps in more.items()})
         if self.stamp_texts is not None:
-            self.stamp_texts.append(stamp.filter(pa.array(good)))
+            self.stamp_texts.append(stamp.array()[good])
         if layout.thin_s is not None:
             self._check_order(_cells(times[good], layout.thin_s), times[good], at[good])
         self._keep(times[good], {name: values[good] for name, values in part.items()})
-        self.recent = [*self.recent, *rows][-50:]
+        self.recent = [*self.recent, *rows[-1].texts(slice(-50, None))][-50:]
 
     def _keep(self, times: Times, part: dict[str, Array], *, is_last: bool = False) -> None:
         if self.layout.thin_s is not None:
@@ -140,68 +136,59 @@ class Builder:
                 hint="sort the rows by time, or split the file there",
             )
 
-    def _complete_rows(self, piece: Lines) -> tuple[list[str], NDArray[np.int64]]:
-        """The complete lines and their numbers; the others are reported."""
-        if self._are_plain(piece):
-            self.rows += len(piece.texts)
-            return piece.texts, np.arange(piece.first, piece.first + len(piece.texts))
-        rows, at, wanted = [], [], len(self.layout.names)
-        separator, marker, comment = self.layout.separator, self.layout.header_line, self.layout.comment
-        last = piece.first + len(piece.texts) - 1 if piece.is_cut else -1
+    def _complete_rows(self, piece: Lines) -> tuple[list[Cells], NDArray[np.int64]]:
+        """The columns of the complete lines, and their line numbers; the other lines are reported."""
+        layout, wanted = self.layout, len(self.layout.names)
+        if (found := self._plain_columns(piece)) is not None:
+            self.rows += len(found[0])
+            return found, np.arange(piece.first, piece.first + len(found[0]))
+        rows, at = [], []
         for number, line in enumerate(piece.texts, piece.first):
-            if not line or line.isspace() or (comment is not None and line.startswith(comment)):
+            if not line or line.isspace() or (layout.comment is not None and line.startswith(layout.comment)):
                 continue
             self.rows += 1
             if "\0" in line:
                 self._drop("lines with zero bytes (power loss)", number)
-            elif line == marker:
+            elif line == layout.header_line:
                 self._drop("repeated header lines", number)
-            elif (line.count(separator) == wanted - 1 and '"' not in line) or (
-                '"' in line and line.count('"') % 2 == 0 and len(cut(line, separator)) == wanted
-            ):
+            elif not self._is_complete(line):
+                self._drop("incomplete last line" if piece.is_cut else _UNEVEN, number)
+            else:
                 rows.append(line)
                 at.append(number)
-            else:
-                self._drop("incomplete last line" if number == last else _UNEVEN, number)
-        return rows, np.array(at, dtype=np.int64)
+        found = columns("\n".join(rows), layout.separator, wanted) if rows else []
+        if found is None:
+            found = [Cells.of(cells) for cells in zip(*(cut(row, layout.separator) for row in rows), strict=True)]
+        return found, np.array(at, dtype=np.int64)
 
-    def _are_plain(self, piece: Lines) -> bool:
-        """Whether all lines are whole rows without quotes, comments or damage, so that none needs a closer look."""
-        layout, text = self.layout, "\n".join(piece.texts)
-        unusual = ('"', "\0", *filter(None, (layout.comment, layout.header_line)))
-        if piece.is_cut or any(mark in text for mark in unusual) or any(map(str.isspace, piece.texts)):
+    def _is_complete(self, line: str) -> bool:
+        separator, wanted = self.layout.separator, len(self.layout.names)
+        if '"' not in line:
+            return line.count(separator) == wanted - 1
+        if line.count('"') % 2 or len(cut(line, separator)) != wanted:
             return False
-        return {line.count(layout.separator) for line in piece.texts} == {len(layout.names) - 1} != {0}
+        if len(cut(line + separator, separator)) == wanted:
+            raise LogError(f"{self.layout.file.name}: quotes are not closed between lines", hint="repair the quotes")
+        return True
+
+    def _plain_columns(self, piece: Lines) -> list[Cells] | None:
+        """The columns if all lines are whole rows without comments or damage, so that none needs a closer look."""
+        layout, text = self.layout, piece.text
+        unusual = ("\0", *filter(None, (layout.comment, layout.header_line)))
+        if piece.is_cut or len(layout.names) == 1 or any(mark in text for mark in unusual):
+            return None
+        found = columns(text, layout.separator, len(layout.names))
+        may_be_blank = found is not None and layout.separator.isspace() and found[0].begin_blank().any()
+        return None if may_be_blank else found
 
     def weigh(self, piece: Lines, evidence: Mapping[str, SignEvidence]) -> None:
         """Collect evidence for the columns' decimal signs from lines, without adding them."""
         rows, at = self._complete_rows(piece)
-        if rows:
-            for name, cells in self._columns(rows, evidence).items():
-                evidence[name].weigh(cells, at)
+        if len(at):
+            for name, found in evidence.items():
+                found.weigh(rows[self.layout.names.index(name)], at)
 
-    def _columns(self, rows: list[str], wanted: Iterable[str]) -> dict[str, pa.Array]:
-        layout = self.layout
-        index = {name: str(layout.names.index(name)) for name in wanted}
-        unique = [str(i) for i in range(len(layout.names))]  # unused columns may share a name
-        try:
-            table = pa.csv.read_csv(
-                pa.BufferReader(("\n".join(rows) + "\n").encode("utf-8", "replace")),
-                read_options=pa.csv.ReadOptions(column_names=unique, use_threads=False, block_size=1 << 26),
-                parse_options=pa.csv.ParseOptions(delimiter=layout.separator),
-                convert_options=pa.csv.ConvertOptions(
-                    column_types=dict.fromkeys(unique, pa.string()),
-                    include_columns=list(dict.fromkeys(index.values())),
-                    strings_can_be_null=False,
-                ),
-            )
-        except pa.ArrowInvalid as error:
-            raise LogError(f"{layout.file.name}: the table cannot be read ({str(error).splitlines()[0]})") from None
-        if table.num_rows != len(rows):
-            raise LogError(f"{layout.file.name}: quotes are not closed between lines", hint="repair the quotes")
-        return {name: table.column(i).combine_chunks() for name, i in index.items()}
-
-    def _is_whole(self, line: str) -> bool:
+    def _is_whole(self, line: str, last: str) -> bool:
         """Whether the last cell of an unterminated line is certainly complete.
 
         It is if it is quoted; or a stamp without fraction in the format of all previous ones; or a number padded to the
@@ -209,7 +196,7 @@ class Builder:
         """
         if line.endswith('"'):
             return True
-        last, *recent = (cut(row, self.layout.separator)[-1].strip() for row in (line, *self.recent))
+        recent = [text.strip() for text in self.recent]
         if self.layout.names[-1] not in self.layout.wanted:
             return "." not in last and {_shape(text) for text in recent} == {_shape(last)}
         sign = (self.layout.signs or {}).get(self.layout.names[-1], ".")
@@ -245,21 +232,20 @@ class Builder:
             self.repairs.append(f"a very large file: {averaged}, the rows themselves are not kept")
         self.stamps.check()
         self.repairs += self.cells.listed() + self.stamps.listed()
-        pa.default_memory_pool().release_unused()
         # Column by column, to avoid a second copy of all data.
-        columns = {name: np.concatenate([part.pop(name) for part in self.parts]) for name in layout.wanted}
+        values = {name: np.concatenate([part.pop(name) for part in self.parts]) for name in layout.wanted}
         return LogTable(
             file=layout.file,
             header=layout.names,
             time=np.concatenate(self.times),
             is_zoned=bool(self.stamps.is_zoned),
-            numbers=columns,
+            numbers=values,
             texts={name: list(values) for name, values in self.texts.items()},
             rows_read=self.rows,
             more={name: np.concatenate([part[name] for part in self.more]) for name in self.more_stamps},
             repairs=self.repairs,
             preamble=preamble,
-            stamp_texts=pa.concat_arrays(self.stamp_texts) if self.stamp_texts else None,
+            stamp_texts=np.concatenate(self.stamp_texts) if self.stamp_texts else None,
             is_thinned=layout.thin_s is not None,
         )
 

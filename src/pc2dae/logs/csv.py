@@ -194,9 +194,9 @@ def _without_sentinels(table: LogTable, column: str, suite: Suite) -> Array:
 def _stamps(table: LogTable, utc: NDArray[np.datetime64]) -> NDArray[np.str_] | None:
     """The stamps to write back: unchanged if zoned, else local time with its offset; None if plain UTC."""
     if table.is_zoned:
-        if table.stamp_texts is None or not len(table.stamp_texts):
+        if table.stamp_texts is None:
             return None
-        texts = np.asarray(table.stamp_texts.to_numpy(zero_copy_only=False), dtype=str)
+        texts = np.strings.decode(table.stamp_texts, "utf-8")
         if "-" not in texts[0]:
             return None  # stamps are counted seconds: UTC is equivalent
         return None if np.array_equal(texts, np.char.add(np.datetime_as_string(utc, unit="s"), "Z")) else texts

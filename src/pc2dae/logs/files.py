@@ -133,8 +133,13 @@ class Lines:
     """Some consecutive lines of a text file."""
 
     first: int  # number of the first line, from 1
-    texts: list[str]
+    text: str  # the lines, with a line feed between them
     is_cut: bool = False  # the last line of the file, without a line end
+
+    @property
+    def texts(self) -> list[str]:
+        """The lines one by one."""
+        return self.text.split("\n")
 
 
 def lines(file: LogFile, repairs: list[str]) -> Iterator[Lines]:
@@ -156,22 +161,23 @@ def lines(file: LogFile, repairs: list[str]) -> Iterator[Lines]:
             text = re.sub("\0+", "\0", text)  # the zero-filled end of a memory card may exceed the line limit
         held = "\r" if text.endswith("\r") else ""  # its line feed may be in the next block
         text = text.removesuffix("\r").replace("\r\n", "\n").replace("\r", "\n")
-        *texts, rest = text.split("\n")
+        whole, line_end, rest = text.rpartition("\n")
         rest += held
-        for at, line in ((number, (texts or [rest])[0]), (number + len(texts), rest)):  # only these can be that long
-            if len(line) > MAX_LINE:
+        count = whole.count("\n") + len(line_end)
+        for at, length in ((number, len(whole.partition("\n")[0])), (number + count, len(rest))):
+            if length > MAX_LINE:  # only the first and the last line can be that long
                 raise LogError(f"{file.name}, line {at:,}: longer than {MAX_LINE:,} characters",
                                hint="is this the log of an instrument?")  # fmt: skip
-        if texts:
-            yield Lines(number, texts)
-            number += len(texts)
+        if count:
+            yield Lines(number, whole)
+            number += count
     if damage:  # the last line is truncated by the damage
         repairs.append(f"{damage[0]}, {number - 1:,} whole lines")
         return
     if decoder is not None:
         rest += decoder.decode(b"", final=True)
     if rest.rstrip("\r"):
-        yield Lines(number, [rest.rstrip("\r")], is_cut=not rest.endswith("\r"))
+        yield Lines(number, rest.rstrip("\r"), is_cut=not rest.endswith("\r"))
 
 
 def _is_utf8(block: bytes) -> bool:

@@ -107,6 +107,8 @@ def _shared(one: _LogPart, other: _LogPart) -> tuple[Mask, Mask] | None:
 
     Two versions of one log are an error.
     """
+    import pandas as pd
+
     a, b = one.stream, other.stream
     if set(a.columns) != set(b.columns):
         return None
@@ -115,7 +117,7 @@ def _shared(one: _LogPart, other: _LogPart) -> tuple[Mask, Mask] | None:
     _count_cut_row(b, in_a, a)
     _count_cut_row(a, in_b, b)
     first, last = max(one.first, other.first), min(one.last, other.last)
-    differing = np.intersect1d(a.time[~in_b], b.time[~in_a])
+    differing = pd.Index(a.time[~in_b]).intersection(pd.Index(b.time[~in_a]), sort=None).to_numpy()
     differing = differing[(differing >= first) & (differing <= last)]
     measured = np.array([np.isfinite(values) for values in b.columns.values()])
     fine = measured & [values != np.rint(values) for values in b.columns.values()]

@@ -6,11 +6,11 @@ import re
 from os import PathLike
 
 import numpy as np
-import pyarrow as pa
 
 from pc2dae.atomic import write_text
 from pc2dae.errors import LogError
 from pc2dae.flight.stream import Stream
+from pc2dae.logs.cells import Cells
 from pc2dae.logs.csv_writer import cells, column, iso
 from pc2dae.logs.files import LogFile, lines
 from pc2dae.logs.reader import Declared, Head
@@ -85,7 +85,7 @@ def read(file: LogFile, head: Head, *, zone: str | None, suite: Suite | None) ->
     if broken:
         repairs.append(f"{len(broken):,} incomplete records left out (first: line {broken[0]:,})")
     parser = StampParser(file.name)
-    time = parser.parse(pa.array(stamps), np.array(at))
+    time = parser.parse(Cells.of(stamps), np.array(at))
     parser.check()
     if not parser.is_zoned:
         time = to_utc(time, zone, file=file.name, repairs=repairs)

@@ -6,23 +6,31 @@ The decimal sign is decided for each column from all rows of its file (`decimal_
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pc2dae.arrays import Array, Mask
 from pc2dae.errors import LogError
+from pc2dae.logs.cells import Cells, Characters, different
 
 _MISSING = ("", "na", "n/a", "nan", "null", "none", "-", "--", "#n/a", "-nan", "nan(ind)", "?")
-_GROUPED = r"^[-+]?\d{1,3}([\x{a0}\x{2009}\x{202f}'’]\d{3})+([.,]\d*)?$"  # no plain blank: it may separate two numbers
+_GROUPED = re.compile(
+    r"[-+]?\d{1,3}([\xa0\u2009\u202f'’]\d{3})+([.,]\d*)?", re.ASCII
+)  # a blank may separate two numbers
 _NUMBER = {
-    ".": r"^[-+]?([1-9]\d{0,2}(,\d{3})+(\.\d*)?|(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?)$",
-    ",": r"^[-+]?([1-9]\d{0,2}(\.\d{3})+(,\d*)?|(\d+,?\d*|,\d+)([eE][-+]?\d+)?)$",
+    ".": re.compile(r"[-+]?([1-9]\d{0,2}(,\d{3})+(\.\d*)?|(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?)", re.ASCII),
+    ",": re.compile(r"[-+]?([1-9]\d{0,2}(\.\d{3})+(,\d*)?|(\d+,?\d*|,\d+)([eE][-+]?\d+)?)", re.ASCII),
 }  # by decimal sign; the other sign may separate thousands
+_OTHER = {".": ",", ",": "."}
+_INFINITE = re.compile(r"[-+]?inf(inity)?", re.IGNORECASE)
+_GROUPS = re.compile(r"\D?\d{1,3}([.,]\d{3}){2}", re.ASCII)
+_SHORT = re.compile(r"[-+]?[1-9]\d{0,2}", re.ASCII)
+_EXACT_DIGITS = 15  # up to which an integer and its quotient by a power of ten are rounded once, as `float` does
+_IN_FLOATS = np.isin(np.arange(256), list(b"0123456789+-.eE\0"))
 _STRAY = 0.01  # up to this share, cells with the other sign are damaged, not another number format
 _WEAK = 0.05  # unambiguous cells decide how `1.234` is read if they are at least this share of the ambiguous ones
 _HINT = "write all numbers with a decimal point and without thousands separators"
@@ -65,21 +73,25 @@ class SignEvidence:
     has_groups: bool = False  # `1,234,567`: a sign that occurs twice separates thousands
     has_short: bool = False  # integers below 1000, as occur beside `1.234` if points separate thousands
 
-    def weigh(self, cells: pa.Array, at: NDArray[np.int64]) -> None:
-        """Add the evidence of some cells."""
-        text = _ungrouped(pc.utf8_trim_whitespace(cells))[0]
-        fits = {sign: np.asarray(pc.match_substring_regex(text, pattern)) for sign, pattern in _NUMBER.items()}
-        for sign, other in ((".", ","), (",", ".")):
-            sure = fits[sign] & ~fits[other]
-            unclear = fits["."] & fits[","] & np.asarray(pc.match_substring(text, sign))
-            self.counts[sign] += int(sure.sum())
-            self.unclear_counts[sign] += int(unclear.sum())
-            for where, found in ((sure, self.first), (unclear, self.unclear)):
-                if where.any():
-                    row = int(np.argmax(where))
-                    found.setdefault(sign, (int(at[row]), str(text[row])))
-        self.has_groups |= bool(pc.any(pc.match_substring_regex(text, r"^\D?\d{1,3}([.,]\d{3}){2}")).as_py())
-        self.has_short |= bool(pc.any(pc.match_substring_regex(text, r"^[-+]?[1-9]\d{0,2}$")).as_py())
+    def weigh(self, cells: Cells, at: NDArray[np.int64]) -> None:
+        """Add the evidence of some cells, of which only the pattern matters: where there are digits, and zeros."""
+        matrix = cells.matrix()
+        is_digit = (matrix >= ord("1")) & (matrix <= ord("9"))
+        shapes, rows, each = different(np.where(is_digit, np.uint8(ord("1")), matrix))
+        counts = np.bincount(each)
+        for shape in np.argsort(rows).tolist():
+            text, _ = _ungrouped(shapes[shape].strip())
+            shown = int(at[rows[shape]]), _ungrouped(cells[rows[shape]].strip())[0]
+            fits = [sign for sign, pattern in _NUMBER.items() if pattern.fullmatch(text)]
+            for sign in fits:
+                if len(fits) == 1:
+                    self.counts[sign] += int(counts[shape])
+                    self.first.setdefault(sign, shown)
+                elif sign in text:
+                    self.unclear_counts[sign] += int(counts[shape])
+                    self.unclear.setdefault(sign, shown)
+            self.has_groups |= _GROUPS.match(text) is not None
+            self.has_short |= _SHORT.fullmatch(text) is not None
 
     def sign(self) -> str | None:
         """The sign shown by the column's own cells; None if they show none or both."""
@@ -135,58 +147,85 @@ def decimal_signs(
     return signs
 
 
-def numbers(cells: pa.Array, at: NDArray[np.int64], *, name: str, sign: str | None, counts: Numbers) -> Array:
+def numbers(cells: Cells, at: NDArray[np.int64], *, name: str, sign: str | None, counts: Numbers) -> Array:
     """A text column as float64, NaN if not a finite number; `at` are line numbers for the list of repairs.
 
     Without a decimal `sign` (yet) it is the point, and a number with a comma raises `UndecidedSigns`.
     """
-    values = _plain(cells) if sign != "," else None
-    if values is None:
-        values = _careful(cells, at, name=name, sign=sign, counts=counts)
+    matrix = cells.stripped().matrix()
+    values, is_read, has_sign = _plain(matrix, sign or ".")
+    has_comma = has_sign & (sign == ",")
+    is_grouped, is_bad = np.zeros((2, len(cells)), dtype=bool)
+    rest = np.flatnonzero(~is_read)
+    if len(rest):
+        texts, _, each = different(matrix[rest])
+        found = np.array([_one(text, sign) for text in texts])[each]
+        values[rest] = found[:, 0]
+        is_grouped[rest], has_comma[rest], is_bad[rest] = found[:, 1:].T.astype(bool)
+    counts.add(name, "thousands separators removed", is_grouped, at)
+    counts.add(name, "decimal commas read as points", has_comma, at)
+    if is_bad.any():
+        shown = _ungrouped(cells[int(np.argmax(is_bad))].strip())[0][:30]
+        counts.add(name, "cells that are not numbers taken as missing", is_bad, at, f", like '{shown}'")
     infinite = np.isinf(values)
-    if infinite.any():
-        counts.add(name, "infinite values taken as missing", infinite, at)
-        values = np.where(infinite, np.nan, values)
+    counts.add(name, "infinite values taken as missing", infinite, at)
+    values[infinite] = np.nan
     return values
 
 
-def _plain(cells: pa.Array) -> Array | None:
-    """The column if every cell is empty or a number with a decimal point, else None."""
-    try:
-        return _floats(pc.if_else(pc.equal(cells, ""), pa.scalar(None, pa.string()), cells).cast(pa.float64()))
-    except pa.ArrowInvalid:
-        return None
+def _plain(matrix: Characters, decimal: str) -> tuple[Array, Mask, Mask]:
+    """Numbers without exponent or separators of thousands; which cells are such, or empty; which have the decimal sign.
+
+    Numbers with exponent or more digits are included if the sign is the point.
+    """
+    characters = np.ascontiguousarray(matrix.T)
+    digits = characters - np.uint8(ord("0"))
+    is_digit, is_sign = digits < 10, characters == ord(decimal)
+    values = np.zeros(len(matrix))
+    for digit, known in zip(digits, is_digit, strict=True):
+        values = np.where(known, values * 10.0 + digit, values)
+    length, count, signs = (_sum(where) for where in (characters != 0, is_digit, is_sign))
+    behind = _sum(is_sign * np.arange(1, len(characters) + 1, dtype=np.uint8)[:, None])
+    places = np.where(signs == 1, length - behind, 0)
+    is_negative = characters[0] == ord("-")
+    is_signed = is_negative | (characters[0] == ord("+"))
+    is_read = (count + signs + is_signed == length) & (signs < 2) & (count > 0) & (count <= _EXACT_DIGITS)
+    values /= np.power(10.0, np.arange(len(characters)))[places]
+    np.negative(values, out=values, where=is_negative)
+    values[~is_read] = np.nan
+    is_read |= length == 0
+    long = np.flatnonzero(~is_read & (decimal == "."))
+    long = long[_IN_FLOATS[matrix[long]].all(axis=1)]
+    if len(long):
+        try:
+            values[long] = matrix[long].view(f"S{matrix.shape[1]}").ravel().astype(np.float64)
+            is_read[long] = True
+        except ValueError:  # some of them are not numbers: read one by one
+            values[long] = np.nan
+    return values, is_read, signs > 0
 
 
-def _floats(cells: pa.Array) -> Array:
-    return np.array(cells.to_numpy(zero_copy_only=False), dtype=np.float64)
+def _sum(where: Mask | NDArray[np.uint8]) -> NDArray[np.uint8]:
+    return np.asarray(where.view(np.uint8).sum(axis=0, dtype=np.uint8))
 
 
-def _careful(cells: pa.Array, at: NDArray[np.int64], *, name: str, sign: str | None, counts: Numbers) -> Array:
-    text = pc.utf8_trim_whitespace(cells)
-    absent = pc.is_in(pc.utf8_lower(text), value_set=pa.array(_MISSING))
-    text, grouped = _ungrouped(pc.if_else(absent, "", text))
-    fits = {s: pc.match_substring_regex(text, pattern) for s, pattern in _NUMBER.items()}
-    has_comma = pc.match_substring(text, ",")
-    if sign is None and pc.any(pc.or_(pc.and_(fits["."], has_comma), pc.and_not(fits[","], fits["."]))).as_py():
+def _one(cell: str, sign: str | None) -> tuple[float, bool, bool, bool]:
+    """The value of a cell; whether it has separators of thousands, has a decimal comma, is not a number."""
+    if cell.strip().lower() in _MISSING:
+        return np.nan, False, False, False
+    text, is_grouped = _ungrouped(cell.strip())
+    fits = {s: pattern.fullmatch(text) is not None for s, pattern in _NUMBER.items()}
+    if sign is None and ("," in text if fits["."] else fits[","]):
         raise UndecidedSigns
     decimal = sign or "."
-    group = "." if decimal == "," else ","
-    is_number = fits[decimal]
-    grouped |= np.asarray(pc.and_(is_number, pc.match_substring(text, group)))
-    counts.add(name, "thousands separators removed", grouped, at)
-    if decimal == ",":
-        counts.add(name, "decimal commas read as points", np.asarray(pc.and_(is_number, has_comma)), at)
-    plain = pc.replace_substring(pc.replace_substring(text, group, ""), decimal, ".")
-    infinite = pc.match_substring_regex(text, r"(?i)^[-+]?inf(inity)?$")
-    bad = ~np.asarray(pc.or_(pc.or_(is_number, infinite), pc.equal(text, "")))
-    if bad.any():
-        shown = str(text[int(np.argmax(bad))])[:30]
-        counts.add(name, "cells that are not numbers taken as missing", bad, at, f", like '{shown}'")
-    return _floats(pc.if_else(pc.or_(is_number, infinite), plain, pa.scalar(None, pa.string())).cast(pa.float64()))
+    if fits[decimal]:
+        value = float(text.replace(_OTHER[decimal], "").replace(decimal, "."))
+        return value, is_grouped or _OTHER[decimal] in text, decimal == "," and "," in text, False
+    is_infinite = _INFINITE.fullmatch(text) is not None
+    return float(text) if is_infinite else np.nan, is_grouped, False, not is_infinite
 
 
-def _ungrouped(text: pa.Array) -> tuple[pa.Array, Mask]:
-    """Cells with narrow blanks and apostrophes between thousands removed, and which cells had them."""
-    grouped = pc.match_substring_regex(text, _GROUPED)
-    return pc.if_else(grouped, pc.replace_substring_regex(text, r"[^-+\d.,]", ""), text), np.array(grouped)
+def _ungrouped(text: str) -> tuple[str, bool]:
+    """A cell without narrow blanks and apostrophes between thousands, and whether it had them."""
+    is_grouped = _GROUPED.fullmatch(text) is not None
+    return re.sub(r"[^-+\d.,]", "", text) if is_grouped else text, is_grouped

@@ -7,19 +7,26 @@ from datetime import UTC, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pc2dae.arrays import Mask
 from pc2dae.errors import LogError, nearest
+from pc2dae.logs.cells import Cells, Characters, different
 from pc2dae.logs.zone_abbreviations import zone_hint
 
 Times = NDArray[np.datetime64]
-_ISO = r"^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d(:?\d\d)?)?$"
-_SECONDS = r"^.{13}:\d\d:\d\d"
-_HALF_DAY = r"(?i)^(\S+[T ]+)(0?[1-9]|1[0-2])((?::\d\d){1,2}(?:\.\d+)?)\s*[ap]\.?m\.?(.*)$"  # 01:05:00 PM
-_DAY_FIRST = r"^\s*(\d{1,2})[-/.](\d{1,2})[-/.](\d{4})"
+_DAY_FIRST = r"\s*(?P<one>\d{1,2})[-/.](?P<two>\d{1,2})[-/.](?P<last>\d{4}|\d\d(?!\d))"  # or month first
+_STAMP = re.compile(
+    rf"(?:\s*(?P<year>\d{{4}})(?=-\d+-|[/.]\d+[/.]).(?P<month>\d{{1,2}}).(?P<day>\d{{1,2}})|{_DAY_FIRST})"
+    r"(?:[T ](?=\d\d)|[T ]+(?=\d:))(?P<hour>\d{1,2}):(?P<minute>\d\d)"
+    r"(?::(?P<second>\d\d)(?:[.,](?P<fraction>\d{1,9}))?)?(?:\s*(?P<half>[apAP])\.?[mM]\.?)?"
+    r"(?P<zone>\s*UTC|Z|[+-](?P<zone_hour>\d\d)(?::?(?P<zone_minute>\d\d))?)?\s*",
+    re.ASCII,
+)
+_HALF_DAY = r"(?i)[T ](0?\d|1[0-2])(:\d\d){1,2}(\.\d+)?\s*[ap]\.?m"  # 01:05:00 PM
+_COUNTED = r"\s*\d{9,13}(\.\d*)?\s*"  # seconds or milliseconds since the epoch
+_FIRST_YEAR = 1800  # nanoseconds reach from 1678 to 2262
+_MONTHS = np.arange(f"{_FIRST_YEAR}-01", "2250-01", dtype="datetime64[M]").astype("datetime64[D]").astype(np.int64)
 _EARLIEST, _LATEST = np.datetime64("1900-01-01", "ns"), np.datetime64("2200-01-01", "ns")
 
 
@@ -45,17 +52,14 @@ class StampParser:
         self.half_day: tuple[int, str, str] | None = None  # line, stamps around a step back as of a 12-hour clock
         self.leap = 0
 
-    def parse(self, texts: pa.Array, at: NDArray[np.int64]) -> Times:
+    def parse(self, cells: Cells, at: NDArray[np.int64]) -> Times:
         """The stamps as datetime64[ns], NaT where one cannot be read."""
         if self.format is not None:
-            times = self._formatted(texts, at)
+            times = self._formatted(cells, at)
             if "%p" not in self.format and not self.is_zoned:
                 self._look_for_half_days(times, at)
             return times
-        try:
-            times, is_zoned = self._iso(texts)
-        except pa.ArrowInvalid:
-            times, is_zoned = self._careful(texts, at)
+        times, is_zoned = self._read(cells, at)
         if is_zoned is not None:
             if self.is_zoned is not None and self.is_zoned != is_zoned:
                 raise LogError(
@@ -72,7 +76,7 @@ class StampParser:
         """Record the hours of the day and the first step back by about half a day."""
         good = ~np.isnat(times)
         known = np.concatenate([[self.last], times[good]])
-        self.hours |= set(np.unique(known[1:].astype("datetime64[h]").astype(np.int64) % 24).tolist())
+        self.hours |= set(np.flatnonzero(np.bincount(known[1:].astype("datetime64[h]").astype(np.int64) % 24)).tolist())
         back = np.diff(known)
         steps = (back <= -np.timedelta64(6, "h")) & (back > -np.timedelta64(12, "h"))
         if steps.any() and self.half_day is None:
@@ -91,80 +95,91 @@ class StampParser:
                 hint="write stamps of 24 hours, or with AM and PM",
             )
 
-    def _iso(self, texts: pa.Array) -> tuple[Times, bool | None]:
-        """ISO 8601 throughout, or an error."""
-        first = next((t for t in texts[:50].to_pylist() if t), "")
-        if not re.match(_ISO, first):
-            raise pa.ArrowInvalid("not ISO")
-        has_seconds = re.match(_SECONDS, first) is not None
-        uniform = _SECONDS if has_seconds else r"^.{13}:\d\d($|Z|[+-])"
-        if self.has_half_days or self.has_seconds > has_seconds or not _all_match(texts, uniform):
-            raise pa.ArrowInvalid("not alike")
-        self.has_seconds = has_seconds
-        is_zoned = re.search(r"(Z|[+-]\d\d(:?\d\d)?)$", first[16:]) is not None
-        cast = texts.cast(pa.timestamp("ns", "UTC") if is_zoned else pa.timestamp("ns"))
-        return np.asarray(
-            cast.cast(pa.timestamp("ns")) if not is_zoned else cast.to_numpy(zero_copy_only=False),
-            dtype="datetime64[ns]",
-        ), is_zoned
-
-    def _careful(self, texts: pa.Array, at: NDArray[np.int64]) -> tuple[Times, bool | None]:
-        text = pc.utf8_trim_whitespace(texts)
-        numeric = pc.match_substring_regex(text, r"^\d{9,13}(\.\d*)?$")
-        if pc.sum(numeric).as_py() > 0.5 * len(text):
-            return self._seconds(text), True
-        if self.may_shorten_years:
-            text = pc.replace_substring_regex(text, r"^(\d{1,2}[-/.]\d{1,2}[-/.])(\d\d[T ])", r"\120\2")
-        if pc.any(pc.match_substring_regex(text, _DAY_FIRST)).as_py():
-            text = self._year_first(text, at)
-        text = pc.replace_substring_regex(text, r"^(\d{4})[/.](\d{1,2})[/.]", r"\1-\2-")
-        text = pc.replace_substring_regex(text, r"^(\d{4})-(\d)-", r"\1-0\2-")
-        text = pc.replace_substring_regex(text, r"^(\d{4}-\d\d)-(\d)([T ])", r"\1-0\2\3")
-        half_days = np.asarray(pc.match_substring_regex(text, _HALF_DAY))
-        is_pm = half_days & np.asarray(pc.match_substring_regex(text, r"(?i)\d\s*p\.?m"))
-        if half_days.any() or self.has_half_days:
-            self.has_half_days = True
-            bare = pc.replace_substring_regex(text, _HALF_DAY, r"\1\2\3\4")
-            text = pc.if_else(half_days, pc.replace_substring_regex(bare, r"^(\S+[T ]+)12:", r"\100:"), "")
-        text = pc.replace_substring_regex(text, r"^(\S{10})[T ]+(\d):", r"\1T0\2:")
-        text = pc.replace_substring_regex(text, r"(:\d\d),(\d{1,9})", r"\1.\2")
-        text = pc.replace_substring_regex(text, r"\s*UTC$", "Z")
-        leap = np.asarray(pc.match_substring_regex(text, r":60(\.|Z|[+-]|$)"))
-        if leap.any():
-            self.leap += int(leap.sum())
-            text = pc.replace_substring_regex(text, r":60(\.|Z|[+-]|$)", r":59\1")
-        good = pc.match_substring_regex(text, _ISO)
-        seconds = pc.and_(good, pc.match_substring_regex(text, _SECONDS))
-        self.has_seconds |= bool(pc.any(seconds).as_py())
-        good = seconds if self.has_seconds else good
-        zoned = pc.match_substring_regex(text, r"\d(Z|[+-]\d\d(:?\d\d)?)$")
-        zoned = pc.and_(zoned, pc.greater(pc.utf8_length(text), 16))
-        shares = np.asarray(zoned)[np.asarray(good)]
-        if not len(shares):
-            return np.full(len(text), np.datetime64("NaT", "ns")), None
-        is_zoned = bool(shares[0])
-        if shares.any() != shares.all():
-            line = int(at[np.asarray(good)][int(np.argmax(shares != shares[0]))])
+    def _read(self, cells: Cells, at: NDArray[np.int64]) -> tuple[Times, bool | None]:
+        """The stamps as they are written, and whether they include a time zone (None if there are none)."""
+        matrix = cells.matrix()
+        if (matrix > 127).any():
+            matrix = Cells.of([text.strip() for text in cells.texts()]).matrix()
+        digits = matrix - np.uint8(ord("0"))
+        shapes, _, each = different(np.where(digits < 10, np.uint8(ord("0")), matrix))
+        is_counted = np.array([re.fullmatch(_COUNTED, shape, re.ASCII) is not None for shape in shapes])[each]
+        if is_counted.mean() > 0.5:
+            return self._seconds(cells, is_counted), True
+        found = self._fields(digits, shapes, each)
+        if (found["one"] >= 0).any():
+            self._order_fields(found, cells, at)
+        good = found["hour"] >= 0
+        if not self.has_half_days and any(re.search(_HALF_DAY, shape) for shape in shapes):
+            self.has_half_days = any(re.search(_HALF_DAY, text) for text in cells.texts())
+        if self.has_half_days:
+            good &= (found["half"] >= 0) & (found["hour"] >= 1) & (found["hour"] <= 12)
+            found["hour"] = found["hour"] % 12 + 12 * found["half"]
+        else:
+            good &= found["half"] < 0
+        has_seconds = good & (found["second"] >= 0)
+        self.has_seconds |= bool(has_seconds.any())
+        good = has_seconds if self.has_seconds else good
+        if not good.any():
+            return np.full(len(cells), np.datetime64("NaT", "ns")), None
+        are_zoned = found["zone"] >= 0
+        is_zoned = bool(are_zoned[np.argmax(good)])
+        others = good & (are_zoned != is_zoned)
+        if others.any():
             raise LogError(
-                f"{self.file}, line {line:,}: some stamps carry a time zone and others do not",
+                f"{self.file}, line {int(at[np.argmax(others)]):,}: some stamps carry a time zone and others do not",
                 hint="correct the stamps",
             )
-        kind = pa.timestamp("ns", "UTC") if is_zoned else pa.timestamp("ns")
-        kept = pc.if_else(good, text, pa.scalar(None, pa.string()))
-        try:
-            times = np.asarray(kept.cast(kind).to_numpy(zero_copy_only=False), dtype="datetime64[ns]")
-        except pa.ArrowInvalid:  # contains an invalid date: parse one by one
-            times = np.array([_one(t, kind) for t in kept.to_pylist()], dtype="datetime64[ns]")
-        later = leap * np.timedelta64(1, "s") + is_pm * np.timedelta64(12, "h")
-        return np.asarray(times + later, dtype="datetime64[ns]"), is_zoned
+        finest = found["second"] if self.has_seconds else found["minute"]
+        leap = good & (finest == 60)
+        self.leap += int(leap.sum())
+        finest[leap] = 59
+        times = _times(found, good)
+        return times + leap * np.timedelta64(1, "s"), is_zoned
 
-    def _seconds(self, text: pa.Array) -> Times:
+    def _fields(self, digits: Characters, shapes: list[str], each: NDArray[np.intp]) -> dict[str, NDArray[np.int64]]:
+        """The numbers in each stamp, -1 where it has none; signs of zones as 0, 1, 2; AM and PM as 0 and 1."""
+        found = {name: np.full(len(digits), -1, dtype=np.int64) for name in _STAMP.groupindex}
+        for number, shape in enumerate(shapes):
+            match = _STAMP.fullmatch(shape) or re.match(_DAY_FIRST, shape, re.ASCII)
+            if match is None or (len(match["last"] or "") == 2 and not self.may_shorten_years):
+                continue
+            rows = slice(None) if len(shapes) == 1 else np.flatnonzero(each == number)
+            for name, text in match.groupdict().items():
+                if name == "half" and text:
+                    found[name][rows] = "ap".index(text.lower())
+                elif name == "zone" and text:
+                    found[name][rows] = 1 + (text[0] == "+") - (text[0] == "-")
+                elif text:
+                    value = np.zeros(len(found[name][rows]), dtype=np.int64)
+                    for place in range(*match.span(name)):
+                        value = value * 10 + digits[rows, place]
+                    found[name][rows] = value * (10 ** (9 - len(text)) if name == "fraction" else 1)
+            if len(match["last"] or "") == 2:
+                found["last"][rows] += 2000
+        return found
+
+    def _order_fields(self, found: dict[str, NDArray[np.int64]], cells: Cells, at: NDArray[np.int64]) -> None:
+        """Tell days from months where the year is last; an error if no stamp does."""
+        one, two = found["one"], found["two"]
+        if self.order is None:
+            if one.max() > 12 >= two.max():
+                self.order = "dmy"
+            elif two.max() > 12 >= one.max():
+                self.order = "mdy"
+            else:
+                text = cells[0].strip()
+                clock = "%I:%M:%S %p" if re.search(_HALF_DAY, text) else "%H:%M:%S"
+                raise NeedsChoice(f"{self.file}, line {int(at[0]):,}: '{text}' may be day/month or month/day",
+                               hint=f'say which in the suite: [time] format = "%d/%m/%Y {clock}"')  # fmt: skip
+        where = one >= 0
+        for name, values in zip(("day", "month") if self.order == "dmy" else ("month", "day"), (one, two), strict=True):
+            found[name][where] = values[where]
+        found["year"][where] = found["last"][where]
+
+    def _seconds(self, cells: Cells, is_counted: Mask) -> Times:
         """Seconds (or milliseconds) since the epoch."""
-        valid = pc.match_substring_regex(text, r"^\d{9,13}(\.\d*)?$")
-        seconds = np.array(
-            pc.if_else(valid, text, pa.scalar(None, pa.string())).cast(pa.float64()).to_numpy(zero_copy_only=False),
-            dtype=float,
-        )
+        seconds = np.full(len(cells), np.nan)
+        seconds[is_counted] = [float(text) for text in cells.texts(is_counted)]
         is_milliseconds = seconds > 1e11
         if self.counts_milliseconds is None:
             self.counts_milliseconds = bool(np.median(is_milliseconds[np.isfinite(seconds)]) > 0.5)
@@ -179,38 +194,14 @@ class StampParser:
         times: Times = self.epoch + nanoseconds.astype("timedelta64[ns]")
         return np.where(np.isnan(seconds), np.datetime64("NaT", "ns"), times)
 
-    def _year_first(self, text: pa.Array, at: NDArray[np.int64]) -> pa.Array:
-        """16-09-2019 → 2019-09-16; an error if no stamp distinguishes day from month."""
-        if self.order is None:
-            parts = pc.extract_regex(
-                text,
-                _DAY_FIRST.replace("(", "(?P<a>", 1)
-                .replace("(\\d{1,2})", "(?P<b>\\d{1,2})")
-                .replace("(\\d{4})", "(?P<y>\\d{4})"),
-            )
-            first = np.array([int(p["a"]) if p else 0 for p in parts.to_pylist()])
-            second = np.array([int(p["b"]) if p else 0 for p in parts.to_pylist()])
-            if first.max() > 12 >= second.max():
-                self.order = "dmy"
-            elif second.max() > 12 >= first.max():
-                self.order = "mdy"
-            else:
-                clock = "%I:%M:%S %p" if re.match(_HALF_DAY, str(text[0])) else "%H:%M:%S"
-                raise NeedsChoice(f"{self.file}, line {int(at[0]):,}: '{text[0]}' may be day/month or month/day",
-                               hint=f'say which in the suite: [time] format = "%d/%m/%Y {clock}"')  # fmt: skip
-        text = pc.replace_substring_regex(text, r"^(\d)([-/.])", r"0\1\2")
-        text = pc.replace_substring_regex(text, r"^(\d\d[-/.])(\d)([-/.])", r"\10\2\3")
-        pattern = r"^(\d\d)[-/.](\d\d)[-/.](\d{4})"
-        return pc.replace_substring_regex(text, pattern, r"\3-\2-\1" if self.order == "dmy" else r"\3-\1-\2")
-
-    def _formatted(self, texts: pa.Array, at: NDArray[np.int64]) -> Times:
+    def _formatted(self, cells: Cells, at: NDArray[np.int64]) -> Times:
         import pandas as pd
 
         assert self.format is not None  # nosec B101  # for the type checker
         is_zoned = "%z" in self.format or "%Z" in self.format
         try:
             parsed = pd.to_datetime(
-                pd.Series(texts.to_pylist()),
+                pd.Series(cells.texts(), dtype=object),
                 format=self.format,
                 errors="coerce",
                 utc=is_zoned,
@@ -225,7 +216,7 @@ class StampParser:
         times = parsed.to_numpy(dtype="datetime64[ns]")
         if np.isnat(times).all():
             raise LogError(
-                f"{self.file}, line {int(at[0]):,}: '{texts[0]}' does not fit the suite's time format '{self.format}'"
+                f"{self.file}, line {int(at[0]):,}: '{cells[0]}' does not fit the suite's time format '{self.format}'"
             )
         return np.asarray(times)
 
@@ -234,17 +225,22 @@ class StampParser:
         return [f"{self.leap} leap seconds (…:60) carried over"] if self.leap else []
 
 
-def _all_match(texts: pa.Array, pattern: str) -> bool:
-    """Whether all non-empty cells match."""
-    return bool(pc.all(pc.or_(pc.equal(texts, ""), pc.match_substring_regex(texts, pattern))).as_py())
-
-
-def _one(text: str | None, kind: pa.DataType) -> np.datetime64:
-    try:
-        scalar = pa.scalar(text, pa.string()).cast(kind)
-    except pa.ArrowInvalid:
-        return np.datetime64("NaT", "ns")
-    return np.datetime64(scalar.value, "ns") if scalar.is_valid else np.datetime64("NaT", "ns")
+def _times(found: dict[str, NDArray[np.int64]], good: Mask) -> Times:
+    """Moments from years to fractions of a second [ns] and offset from UTC, NaT where not `good` or out of range."""
+    months = (found["year"] - _FIRST_YEAR) * 12 + found["month"] - 1
+    is_valid = good & (months >= 0) & (months < len(_MONTHS) - 1) & (found["month"] >= 1) & (found["month"] <= 12)
+    months = np.where(is_valid, months, 0)
+    is_valid &= (found["day"] >= 1) & (found["day"] <= _MONTHS[months + 1] - _MONTHS[months])
+    for name, limit in (("hour", 24), ("minute", 60), ("second", 60), ("zone_hour", 24), ("zone_minute", 60)):
+        is_valid &= found[name] < limit
+    seconds = (_MONTHS[months] + found["day"] - 1) * 86400
+    for name, length in (("hour", 3600), ("minute", 60), ("second", 1)):
+        seconds += np.maximum(found[name], 0) * length
+    for name, length in (("zone_hour", 3600), ("zone_minute", 60)):
+        seconds -= np.maximum(found[name], 0) * length * (found["zone"] - 1)
+    times: Times = (seconds * 1_000_000_000 + np.maximum(found["fraction"], 0)).astype("datetime64[ns]")
+    times[~is_valid] = np.datetime64("NaT")
+    return times
 
 
 def zone_of(text: str) -> tzinfo:

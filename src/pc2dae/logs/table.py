@@ -41,8 +41,8 @@ def read_table(
     preamble: list[str] = []
     looked = 0
     for piece in lines(file, repairs):
-        texts_left, first = piece.texts, piece.first
         if builder is None:
+            texts_left, first = piece.texts, piece.first
             at = _header_at(texts_left, is_header) if header is None else max(skip - first + 1, 0)
             looked += len(texts_left)
             if at is None or at >= len(texts_left):
@@ -67,9 +67,11 @@ def read_table(
             layout = Layout(file, names, line, separator, columns, picked, list(texts), stamps or Stamps(), comment,
                             keep_stamps, thin_s, signs)  # fmt: skip
             builder = Builder(layout, repairs)
-            texts_left, first = texts_left[at:], first + at
+            if at == len(texts_left):
+                continue
+            piece = Lines(first + at, "\n".join(texts_left[at:]), piece.is_cut)
         try:
-            builder.add(Lines(first, texts_left, piece.is_cut))
+            builder.add(piece)
         except UndecidedSigns:
             return read_table(file, is_header=is_header, time=time, wanted=wanted, texts=texts, stamps=stamps,
                               header=header, skip=skip, comment=comment, keep_stamps=keep_stamps, thin_s=thin_s,

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from pc2dae.arrays import Array
@@ -40,7 +39,7 @@ class LogTable:
     more: dict[str, NDArray[np.datetime64]]  # additional time stamps
     repairs: list[str] = field(default_factory=list)
     preamble: list[str] = field(default_factory=list)  # lines before the header
-    stamp_texts: pa.Array | None = None  # the original text of the stamps, if requested
+    stamp_texts: NDArray[np.bytes_] | None = None  # the original text of the stamps, if requested
     is_thinned: bool = False  # rows are means over grid cells, not the file's rows
 
 

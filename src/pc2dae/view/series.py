@@ -1,4 +1,4 @@
-"""Series for drawing: cut to a stretch of time, thinned so that no peak is lost, written as JSON (numpy, pyarrow)."""
+"""Series for drawing: cut to a stretch of time, thinned so that no peak is lost, written as JSON."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute  # imported now so that the first request does not wait for it
 from numpy.typing import NDArray
 
 Column = NDArray[Any]
@@ -103,13 +101,8 @@ def extremes(values: Column, width: int) -> NDArray[np.intp]:
 
 
 def json_numbers(values: Column) -> str:
-    """A JSON list with six significant digits and null for NaN; a hundred times faster than `json`."""
+    """A JSON list with six significant digits and null for NaN; formatted at once, faster than by `json`."""
     if values.dtype.kind in "iu":
         return f"[{','.join(map(str, values.tolist()))}]"
-    wide = values.astype(np.float64)
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        digits = 5 - np.floor(np.log10(np.abs(wide)))
-        scale = np.power(10.0, np.clip(np.where(np.isfinite(digits), digits, 0.0), -290, 290))
-        rounded = np.where(scale >= 1, np.round(wide * scale) / scale, np.round(wide * scale) * (1 / scale))
-    texts = pa.array(rounded, mask=~np.isfinite(rounded)).cast(pa.string()).fill_null("null").to_pylist()
-    return f"[{','.join(texts)}]"
+    known = np.where(np.isfinite(values), values, np.nan)
+    return f"[{','.join(['%.6g'] * len(known)) % tuple(known.tolist())}]".replace("nan", "null")
