@@ -45,7 +45,8 @@ def megabytes(name: str) -> float:
 def main() -> None:
     """Print the sizes."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--extra", nargs="*", default=["edge", "stream", "serve", "geo", "cluster", "train"])
+    extras = ["figures", "stream", "serve", "geo", "benchmark", "cluster", "train"]
+    parser.add_argument("--extra", nargs="*", default=extras)
     chosen = parser.parse_args()
     base = needed("pc2dae")
     sizes = {name: megabytes(name) for name in base}

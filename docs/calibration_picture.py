@@ -9,6 +9,7 @@ An AirSensEUR box beside a station in January 2020 (../shared/data or $PC2DAE_RE
 from __future__ import annotations
 
 import io
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -36,7 +37,8 @@ def main() -> None:
         suite.write_text(suite_text())
         found = colocate(box, box, PAIRS, suite=suite, end="2020-01-24", test_from="2020-01-21T12:00Z")
         write_calibration_page(found, page, name=box.name.split(".")[0])
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        chromium = shutil.which("chromium") or shutil.which("chromium-headless-shell")
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         tab = browser.new_page(viewport={"width": 1000, "height": 12_000})
         tab.goto(page.as_uri())
         shot = tab.locator(SHOWN).screenshot()

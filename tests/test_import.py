@@ -19,8 +19,6 @@ HEAVY = {
     "pandas",
     "scipy",
     "matplotlib",
-    "uplot",
-    "IPython",
     "onnxruntime",
     "netCDF4",
     "dask",
@@ -50,7 +48,7 @@ def test_suites_can_be_read_where_only_pydantic_is() -> None:
 
 
 RESEARCH = {"pc2dae.benchmark", "pc2dae.baselines", "pc2dae.model", "pc2dae.training", "torch"}
-DRAWING = {"matplotlib", "uplot", "jinja2", "pc2dae.report"}
+DRAWING = {"matplotlib", "jinja2", "pc2dae.report"}
 NOT_LOADED = {  # by command: what it does not need
     "--help": HEAVY | RESEARCH | DRAWING | {"rich.markdown", "importlib.metadata"},
     "denoise in.csv --suite x.toml -o clean.nc": RESEARCH
@@ -74,6 +72,49 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
+OPTIONAL = ("pyarrow", "matplotlib", "zarr", "paho", "fastapi", "IPython")
+
+
+def test_a_flight_from_log_to_report_needs_only_the_base_install(folder: Path) -> None:
+    base = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]["dependencies"]
+    assert {re.split("[>=<]", line)[0] for line in base} & set(OPTIONAL) == set()
+    for command in (
+        "ingest in.csv --suite x.toml -o base.nc",
+        "inspect base.nc",
+        "denoise base.nc -o base_clean.nc",
+        "evaluate base_clean.nc",
+        "plumes base_clean.nc",
+        "report base_clean.nc -o base.html",
+    ):
+        run_command(command, folder, absent=OPTIONAL)
+    assert "var uPlot" in (folder / "base.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("command", "answer"),
+    [
+        ("report clean.nc -o figures.html --pdf", "matplotlib is not installed; pip install 'pc2dae[figures]'"),
+        ("inspect flight.nc --picture x.png", "matplotlib is not installed; pip install 'pc2dae[figures]'"),
+        ("simulate x --draw", "matplotlib is not installed; pip install 'pc2dae[figures]'"),
+        ("benchmark --quick -o x", "pyarrow is not installed; pip install 'pc2dae[benchmark]'"),
+        ("serve", "fastapi is not installed; pip install 'pc2dae[serve]'"),
+    ],
+)
+def test_an_extra_that_is_missing_is_named_before_any_work(command: str, answer: str, folder: Path) -> None:
+    with pytest.raises(subprocess.CalledProcessError) as failed:
+        run_command(command, folder, absent=OPTIONAL)
+    assert answer in failed.value.stderr
+    assert not {"figures.html", "x"} & {path.name for path in folder.iterdir()}
+
+
+def test_onnxruntime_keeps_no_record_to_send(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ORT_DISABLE_TELEMETRY", raising=False)
+    for name in ("HOME", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(name, str(tmp_path))
+    assert "onnxruntime" in run_command("denoise flight.nc -o silent.nc", folder)
+    assert list(tmp_path.rglob("*onnxruntime*")) == []
+
+
 @pytest.mark.parametrize("command", NOT_LOADED)
 def test_a_command_loads_only_what_it_uses(command: str, folder: Path) -> None:
     loaded = run_command(command, folder)
@@ -81,9 +122,10 @@ def test_a_command_loads_only_what_it_uses(command: str, folder: Path) -> None:
     assert packages & NOT_LOADED[command] == set()
 
 
-def run_command(command: str, folder: Path) -> list[str]:
-    """The modules that a command has loaded at its end."""
-    code = f"import os, sys; os.chdir({str(folder)!r}); sys.argv[1:] = {command.split()!r}\nimport pc2dae.cli.entry\n"
+def run_command(command: str, folder: Path, *, absent: tuple[str, ...] = ()) -> list[str]:
+    """The modules that a command has loaded at its end, as if those `absent` were not installed."""
+    code = f"import os, sys; sys.modules.update(dict.fromkeys({absent!r}))\n"
+    code += f"os.chdir({str(folder)!r}); sys.argv[1:] = {command.split()!r}\nimport pc2dae.cli.entry\n"
     code += "try: pc2dae.cli.entry.main()\nexcept SystemExit as end: assert not end.code, end.code"
     show = "print('\\n'.join(name for name, module in sys.modules.items() if module is not None))"
     result = subprocess.run([sys.executable, "-c", f"{code}\n{show}"], capture_output=True, text=True, check=True)
@@ -96,7 +138,7 @@ def test_the_drone_needs_only_the_edge_requirements() -> None:
     edge = set(re.findall(r"^([\w-]+)", (root / "deploy/edge-requirements.txt").read_text(), re.MULTILINE))
     base = tomllib.loads((root / "pyproject.toml").read_text())["project"]["dependencies"]
     absent = {re.split("[>=<]", line)[0] for line in base} - edge
-    modules = {name.replace("PyWavelets", "pywt").replace("uplot-python", "uplot") for name in absent}
+    modules = {name.replace("PyWavelets", "pywt") for name in absent}
     sample = '{"flight":"f","seq":0,"time":"2026-08-01T00:00:00Z","values":{"co_a":100.0},"end":true}'
     code = f"import sys; sys.modules.update(dict.fromkeys({sorted(modules)!r}))\n"
     code += "sys.argv = ['pc2dae', 'stream', '--stdin']; from pc2dae.cli import main; main()"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import SequenceMatcher, get_close_matches
+from importlib.util import find_spec
 
 # Optional dependency group of each module.
 _EXTRAS = {
@@ -11,7 +12,7 @@ _EXTRAS = {
     "paho": "stream", "fastapi": "serve", "starlette": "serve", "uvicorn": "serve", "python_multipart": "serve",
     "platformdirs": "serve", "tomli_w": "serve",
     "dask": "cluster", "distributed": "cluster", "zarr": "cluster",
-    "pyogrio": "geo",
+    "pyogrio": "geo", "matplotlib": "figures",
 }  # fmt: skip
 _LONGEST = 300  # characters of an unexpected error's text
 
@@ -53,6 +54,17 @@ class CalibrationError(Pc2daeError):
 
 class ModelError(Pc2daeError):
     """A model cannot be loaded, verified or applied."""
+
+
+def is_installed(module: str) -> bool:
+    """Whether an optional dependency is installed; it is not imported."""
+    return find_spec(module) is not None
+
+
+def require(module: str, *, extra: str) -> None:
+    """Raise an error if an optional dependency is not installed, before work is done that needs it at its end."""
+    if not is_installed(module):
+        raise Pc2daeError(f"{module} is not installed", hint=f"pip install 'pc2dae[{extra}]'")
 
 
 def explain(error: BaseException, *, with_path: bool = True) -> Pc2daeError:

@@ -4,7 +4,6 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -138,18 +137,6 @@ def test_slides(clean: xr.Dataset, tmp_path: Path) -> None:
     assert len(re.findall(rb"/Type /Page\b", first)) == 2 + 2  # families, map, spectra
     pc2dae.report.slides(clean.drop_vars(["latitude", "longitude", "altitude"]), tmp_path / "slides.pdf")
     assert len(re.findall(rb"/Type /Page\b", (tmp_path / "slides.pdf").read_bytes())) == 2 + 1
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    api = pytest.importorskip("playwright.sync_api")
-    chromium = next((p for p in ("/usr/bin/chromium", "/usr/bin/chromium-browser") if Path(p).exists()), None)
-    if chromium is None:
-        pytest.skip("no chromium; `make test` installs it")
-    with api.sync_playwright() as play:
-        launched = play.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        yield launched
-        launched.close()
 
 
 RANGES = "[...document.querySelectorAll('.plot[data-from]')].map(p => [Number(p.dataset.from), Number(p.dataset.to)])"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from pc2dae.archive.index_row import METRICS, RATIO_COLUMNS
 from pc2dae.archive.layout import DONE, Archive
 from pc2dae.atomic import replacing
+from pc2dae.errors import require
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,6 +44,7 @@ def index_of(archive: Archive) -> pd.DataFrame:
 
 def write_index(archive: Archive) -> pd.DataFrame:
     """Write `index.parquet` and return the table."""
+    require("pyarrow", extra="cluster")
     table = index_of(archive)
     with replacing(archive.index) as temporary:
         table.to_parquet(temporary, index=False)

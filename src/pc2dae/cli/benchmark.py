@@ -46,8 +46,11 @@ def benchmark(
     from pc2dae.benchmark.signals import write_signals
     from pc2dae.benchmark.task import RESULTS, TIMES
     from pc2dae.benchmark.write import write_tables
+    from pc2dae.errors import require
     from pc2dae.report import report_benchmark
 
+    for module in ("pyarrow", "matplotlib"):
+        require(module, extra="benchmark")
     check_folder(out, RESULTS, TIMES, force=force)
     names, chosen = (tuple(t.split(",")) if t else () for t in (methods, parts))
     plan = plan_of(QUICK if quick else FULL, methods=names, parts=chosen, flights=flights, seeds=seeds, steps=steps)

@@ -45,7 +45,7 @@ def calibrate(
     from pc2dae.calibration.curve import Calibration, read_calibration
     from pc2dae.calibration.intervals import GasCalibration
     from pc2dae.colocation import calibrate_in_gas, colocate
-    from pc2dae.errors import CalibrationError
+    from pc2dae.errors import CalibrationError, is_installed
     from pc2dae.report.calibration_page import write_calibration_page
 
     page = out.with_suffix(".html")
@@ -69,6 +69,8 @@ def calibrate(
     calibration = found if isinstance(found, Calibration) else found.calibration
     calibration.write(out)
     write_calibration_page(found, page, name=out.stem)
+    if not is_installed("matplotlib"):
+        typer.echo("the page has no figures: pip install 'pc2dae[figures]'", err=True)
     if as_json:
         typer.echo(calibration.model_dump_json(indent=1))
         return

@@ -51,14 +51,17 @@ def demo(
     """
     import time
 
+    from pc2dae.errors import is_installed
+
     started = time.perf_counter()
     campaign, flight, clean = out / "campaign", out / "flight_001.nc", out / "clean_001.nc"
     check_folder(out, campaign.name, force=force)
     size = ("--flights", _FLIGHTS, "--minutes", _MINUTES, "--seed", _SEED, "--workers", 2)
     again = ["--force"] if campaign.exists() else []
-    _run("simulate", campaign, *size, "--draw", *again)
+    with_pictures = is_installed("matplotlib")
+    _run("simulate", campaign, *size, *(["--draw"] if with_pictures else []), *again)
     _run("ingest", campaign / "flight_001", "-o", flight)
-    _run("inspect", flight, "--picture", out / "first_look.png", *again)
+    _run("inspect", flight, *(["--picture", out / "first_look.png", *again] if with_pictures else []))
     _run("denoise", flight, "-o", clean)
     scores = _score(campaign)
     _show(scores)
@@ -72,7 +75,10 @@ def demo(
         (campaign, "the instruments' own files, with the truth beside them"),
         (out / "scores.csv", "every score of every channel"),
     ):
-        typer.echo(f"  {path}  {what}")
+        if path.exists():
+            typer.echo(f"  {path}  {what}")
+    if not with_pictures:
+        typer.echo("two pictures are left out: pip install 'pc2dae[figures]'")
 
 
 def _run(command: str, *arguments: object) -> None:

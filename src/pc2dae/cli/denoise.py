@@ -201,7 +201,7 @@ def _summarise(clean: xr.Dataset, source: Path, output: Path, seconds: float) ->
     names = [name for name in replaced if name not in empty]
     shares = []
     for suffix in ("_raw", "") if names else ():
-        columns = [(clean[f"{name}{suffix}"].values, suite[name].lower_bound) for name in names]
+        columns = [(clean.variables[f"{name}{suffix}"].values, suite[name].lower_bound) for name in names]
         shares.append(np.mean([100 * np.mean(x[np.isfinite(x)] < bound) for x, bound in columns]))
     families = sorted({suite.family_of(name) for name in names})
     strength = "" if clean.attrs["pc2dae_strength"] == 1 else f", strength {clean.attrs['pc2dae_strength']:g}"
@@ -213,7 +213,7 @@ def _summarise(clean: xr.Dataset, source: Path, output: Path, seconds: float) ->
         typer.echo(line)
     if shares:
         typer.echo(f"below the bound: {shares[0]:.1f} % of values before, {shares[1]:.1f} % after")
-    if low := [name for name in names if has_low_zero(clean[f"qc_{name}"].values)]:
+    if low := [name for name in names if has_low_zero(clean.variables[f"qc_{name}"].values)]:
         typer.echo(f"zero below the bound: {', '.join(low)}; clean air lies at the bound, see <name>_unbounded")
     if empty:
         reasons = ", ".join(f"{name} ({why})" for name, why in empty.items())
@@ -228,14 +228,15 @@ def _lag_lines(clean: xr.Dataset, names: list[str]) -> list[str]:
     """What was estimated: channels corrected for their lag, those that are not with the reason, and warnings."""
     from pc2dae.view.summary import lag_not_corrected
 
-    corrected = [name for name in names if clean[name].attrs["target"] == "ambient"]
+    attrs = {name: clean.variables[name].attrs for name in names}
+    corrected = [name for name in names if attrs[name]["target"] == "ambient"]
     sharing: dict[str, list[str]] = {}  # reason: channels
     for name, why in lag_not_corrected(clean).items():
         sharing.setdefault(why, []).append(name)
     if not corrected and not sharing:
         return []
-    done = ", ".join(f"{name} (t90 {clean[name].attrs['t90_s']:.1f} s)" for name in corrected)
+    done = ", ".join(f"{name} (t90 {attrs[name]['t90_s']:.1f} s)" for name in corrected)
     left = ", ".join(f"{', '.join(group)} ({why})" for why, group in sharing.items())
     parts = [f"lag corrected: {done or 'none'}", *([f"not corrected: {left}"] if left else [])]
-    notes = {name: clean[name].attrs["t90_note"] for name in corrected if "t90_note" in clean[name].attrs}
+    notes = {name: attrs[name]["t90_note"] for name in corrected if "t90_note" in attrs[name]}
     return ["; ".join(parts), *(f"warning: {name}: {note}" for name, note in notes.items())]

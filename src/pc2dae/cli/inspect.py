@@ -60,13 +60,15 @@ def inspect(
     from rich.console import Console
 
     from pc2dae import pipeline
-    from pc2dae.errors import Pc2daeError
+    from pc2dae.errors import Pc2daeError, require
     from pc2dae.inspection import campaign, inspect_flight
 
     if picture is not None and len(flights) == 1 and picture.suffix.lower() not in _PICTURES:
         raise Pc2daeError(f"'{picture.name}' is not a picture format", hint=f"use one of {', '.join(_PICTURES)}")
     if picture is not None and len(flights) == 1:
         check_output(picture, inputs=flights, force=force)
+    if picture is not None:
+        require("matplotlib", extra="figures")
     opened = [pipeline.open_flight(path, suite=suite, zone=zone) for path in flights]
     reports = [inspect_flight(flight, keep=keep, exclude=exclude) for flight in opened]
     together = campaign(opened, reports)

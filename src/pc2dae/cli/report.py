@@ -23,7 +23,7 @@ def report(
 
     Example: pc2dae report clean.nc -o report.html
     """
-    from pc2dae.errors import FlightError
+    from pc2dae.errors import FlightError, require
     from pc2dae.report import is_benchmark, report_benchmark, slides
     from pc2dae.report import report as write_report
 
@@ -31,6 +31,8 @@ def report(
         raise FlightError(f"the page '{out.name}' does not end in .html", hint="for slides add --pdf")
     for target in (out, out.with_suffix(".pdf")) if pdf else (out,):
         check_output(target, inputs=[source, truth], force=force)
+    if pdf:
+        require("matplotlib", extra="figures")
     if is_benchmark(source):
         if pdf:
             raise FlightError("--pdf draws a flight, and this is a benchmark", hint="print its page from the browser")

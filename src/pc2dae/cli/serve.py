@@ -41,9 +41,9 @@ def serve(
 
     Example: pc2dae serve --port 8000
     """
-    import os
+    from pc2dae.errors import require
 
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    require("fastapi", extra="serve")  # first: other packages that are missing belong to smaller extras
     from platformdirs import user_data_path
 
     from pc2dae.calibration.curve import read_calibration

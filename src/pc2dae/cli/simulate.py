@@ -44,9 +44,11 @@ def simulate(
         _check(folder, as_json=as_json)
         return
     from pc2dae.cli.progress import progress_bar
-    from pc2dae.errors import SuiteError, nearest
+    from pc2dae.errors import SuiteError, nearest, require
     from pc2dae.simulate import breathe_span_gas, colocate, plan_campaign, write_campaign, write_flight_files
 
+    if draw:
+        require("matplotlib", extra="figures")
     if suite != "black-kite":
         raise SuiteError(f"no instruments are simulated for suite '{suite}'", hint=nearest(suite, ["black-kite"]))
     plans = plan_campaign(

@@ -38,8 +38,10 @@ def is_benchmark(folder: str | os.PathLike[str]) -> bool:
 
 def report_benchmark(folder: str | os.PathLike[str], path: str | os.PathLike[str]) -> None:
     """Write the report of a benchmark's folder as one HTML page."""
+    from pc2dae.errors import require
     from pc2dae.report.benchmark_page import write_benchmark_page
 
+    require("pyarrow", extra="benchmark")
     write_benchmark_page(Path(folder) / RESULTS, path)
 
 

@@ -13,6 +13,7 @@ from pc2dae.calibration.fit import FOLDS
 from pc2dae.calibration.intervals import GasCalibration
 from pc2dae.calibration.scores import EU_REMARK
 from pc2dae.calibration.terms import CROSS
+from pc2dae.errors import is_installed
 from pc2dae.report import calibration_figures as figures
 from pc2dae.report.drawing import Drawing
 from pc2dae.report.page import unescaped, write_page
@@ -51,7 +52,7 @@ _CAPTIONS = {
 def write_calibration_page(
     source: Calibration | Colocation | GasCalibration, path: str | os.PathLike[str], *, name: str
 ) -> None:
-    """Write the page of a calibration called `name`, with figures if the data behind it are given."""
+    """Write the page of a calibration called `name`; figures need the data behind it and matplotlib."""
     calibration = source if isinstance(source, Calibration) else source.calibration
     drawn = {channel: _drawn(source, channel) for channel in calibration.channels}
     context = {
@@ -219,6 +220,8 @@ def _facts(source: Calibration | Colocation | GasCalibration, calibration: Calib
 
 
 def _drawn(source: Any, channel: str) -> list[Drawing]:
+    if not is_installed("matplotlib"):
+        return []
     if isinstance(source, Colocation):
         return [draw(source, channel)
                 for draw in (figures.series, figures.scatter, figures.uncertainty, figures.residuals)]  # fmt: skip

@@ -59,4 +59,4 @@ def write_flight_page(
 
 def _budget(scores: pd.DataFrame) -> list[tuple[str, Markup]]:
     """Title and figure of the error budget in the whole flight and in plumes."""
-    return [(title, unescaped(error_budget(scores, where).svg)) for where, title in WHERE.items()]
+    return [(title, unescaped(error_budget(scores, where))) for where, title in WHERE.items()]
