@@ -35,9 +35,10 @@ from pc2dae.flight.truth import truth_at
 from pc2dae.metrics.plume_rule import background, threshold
 from pc2dae.plumes.channel_signals import channel_signals
 from pc2dae.plumes.encounters import extents, runs, widened
+from pc2dae.plumes.flight_signals import encounter_intervals
 from pc2dae.plumes.signals import Signal
 from pc2dae.plumes.species_signals import species_signals
-from pc2dae.plumes.survey import encounter_intervals, survey
+from pc2dae.plumes.survey import survey
 from pc2dae.simulate import simulate_flight, write_flight_files
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "real"))

@@ -1,4 +1,4 @@
-"""Array type aliases for annotations."""
+"""Array types for annotations, and what several rooms do with masks."""
 
 from typing import Any
 
@@ -11,3 +11,14 @@ Floats = NDArray[np.floating[Any]]
 Mask = NDArray[np.bool_]
 Bits = NDArray[np.int32]  # QC flags
 Index = NDArray[np.int64]
+
+
+def near(mask: Mask, before: int, after: int) -> Mask:
+    """Mask (…, time) of samples with a marked one at most `before` samples earlier or `after` samples later.
+
+    >>> near(np.array([0, 0, 0, 1, 0, 0]) > 0, 1, 1).astype(int)
+    array([0, 0, 1, 1, 1, 0])
+    """
+    pad = [(0, 0)] * (mask.ndim - 1) + [(before + 1, after)]
+    count = np.cumsum(np.pad(mask, pad), axis=-1, dtype=np.int32)
+    return np.asarray(count[..., before + after + 1 :] > count[..., : -before - after - 1])

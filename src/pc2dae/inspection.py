@@ -29,7 +29,7 @@ _SHORTEST_GAP_S = 5.0
 def inspect_flight(flight: xr.Dataset, *, keep: Sequence[str] = (), exclude: Sequence[str] = ()) -> dict[str, Any]:
     """Statistics of a flight that need no model: shares are 0–1, times in s, lengths in m."""
     suite = check_flight(flight)
-    stamps = flight["time"].values
+    stamps = flight.variables["time"].values
     noise = noise_level(*channel_arrays(flight, suite))
     verdicts = judge_families(flight, noise=noise, keep=keep, exclude=exclude)
     speed = _speed(flight)
@@ -163,7 +163,7 @@ def _channels(
     table = {}
     for row, channel in enumerate(suite.channels):
         name, seen = channel.name, values[row][valid[row]]
-        bits = flight[f"qc_{name}"].values
+        bits = flight.variables[f"qc_{name}"].values
         absent, running = _absent(flight, name)
         t90 = found.get(name)
         quantiles = np.quantile(seen, [0.0, 0.5, 0.99, 1.0]) if len(seen) else np.full(4, np.nan)
@@ -171,7 +171,9 @@ def _channels(
         entry = {
             "family": suite.family_of(name),
             "units": channel.units,
-            "calibration": None if budget_of(flight, name) is None else str(flight[name].attrs["calibration"]),
+            "calibration": None
+            if budget_of(flight, name) is None
+            else str(flight.variables[name].attrs["calibration"]),
             "observed": float(np.mean(valid[row])),
             "missing": float(np.mean(absent[running])) if running.any() else 1.0,
             "stale": float(np.mean((bits & STALE) != 0)),
@@ -221,7 +223,7 @@ def _responses(flight: xr.Dataset, suite: Suite, found: dict[str, ResponseTime])
 
 def _absent(flight: xr.Dataset, name: str) -> tuple[Mask, Mask]:
     """Masks of missing samples of a channel and of the times when its instrument was running."""
-    bits = flight[f"qc_{name}"].values
+    bits = flight.variables[f"qc_{name}"].values
     return (bits & (MISSING | INTERPOLATED)) != 0, (bits & _NOT_RUNNING) == 0
 
 
@@ -240,27 +242,32 @@ def _motion(flight: xr.Dataset, speed: Array) -> dict[str, Any]:
     }
     ekf = next((str(n) for n in flight.data_vars if str(n).endswith("_ekf_speed")), None)
     if ekf is not None:
-        both = np.isfinite(speed) & np.isfinite(flight[ekf].values)
+        both = np.isfinite(speed) & np.isfinite(flight.variables[ekf].values)
         if both.any() and speed[both].mean() > 0:
-            out["gps_ekf_difference"] = abs(float(flight[ekf].values[both].mean() / speed[both].mean()) - 1.0)
-    if "altitude" in flight and np.isfinite(flight["altitude"].values).any():
-        out["climb_m"] = float(np.nanmax(flight["altitude"].values) - np.nanmin(flight["altitude"].values))
+            out["gps_ekf_difference"] = abs(float(flight.variables[ekf].values[both].mean() / speed[both].mean()) - 1.0)
+    if "altitude" in flight and np.isfinite(flight.variables["altitude"].values).any():
+        out["climb_m"] = float(
+            np.nanmax(flight.variables["altitude"].values) - np.nanmin(flight.variables["altitude"].values)
+        )
     return out
 
 
 def _environment(flight: xr.Dataset) -> dict[str, list[float]]:
     out = {}
     for name in ENVIRONMENT:
-        if name in flight and np.isfinite(flight[name].values).any():
-            out[name] = [float(np.nanmin(flight[name].values)), float(np.nanmax(flight[name].values))]
+        if name in flight and np.isfinite(flight.variables[name].values).any():
+            out[name] = [
+                float(np.nanmin(flight.variables[name].values)),
+                float(np.nanmax(flight.variables[name].values)),
+            ]
     return out
 
 
 def _gaps(flight: xr.Dataset, suite: Suite) -> list[dict[str, Any]]:
     """Gaps of at least 5 s in which no channel has a value."""
-    silent = np.logical_and.reduce([~np.isfinite(flight[name].values) for name in suite.names])
+    silent = np.logical_and.reduce([~np.isfinite(flight.variables[name].values) for name in suite.names])
     edges = np.flatnonzero(np.diff(silent.astype(np.int8), prepend=0, append=0)).reshape(-1, 2)
-    stamps = flight["time"].values
+    stamps = flight.variables["time"].values
     return [
         {"start": f"{np.datetime_as_string(stamps[a], unit='s')}Z", "duration_s": float((b - a) / suite.rate_hz)}
         for a, b in edges.tolist()
@@ -270,13 +277,13 @@ def _gaps(flight: xr.Dataset, suite: Suite) -> list[dict[str, Any]]:
 
 def _speed(flight: xr.Dataset) -> Array:
     if "ground_speed" in flight:
-        return np.asarray(flight["ground_speed"].values, dtype=np.float64)
+        return np.asarray(flight.variables["ground_speed"].values, dtype=np.float64)
     return np.full(flight.sizes["time"], np.nan)
 
 
 def _pooled(flights: Sequence[xr.Dataset], name: str) -> tuple[Array, Mask]:
     return (
-        np.concatenate([np.asarray(flight[name].values, dtype=np.float64) for flight in flights]),
+        np.concatenate([np.asarray(flight.variables[name].values, dtype=np.float64) for flight in flights]),
         np.concatenate([observed(flight, name) for flight in flights]),
     )
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from pc2dae.array_cache import cached_by_content
 from pc2dae.arrays import Array, Mask
 
 _LAG = 2  # beyond the correlation of differenced noise
@@ -24,6 +25,7 @@ _TAIL = 6.0  # robust sigmas kept: all normal noise, nearly all of Student's t w
 _ROUNDING = 1e-9  # of the largest value: smaller differences are due to rounding
 _MAD = 1.4826  # from median absolute deviation to sigma of a normal distribution
 _ALIKE = 0.6  # correlation of second differences from which two channels are compared
+_TOGETHER = 10_000  # samples: of a longer record one channel at a time, which bounds memory
 _PARTS, _PART = 10, 1000  # number and length of the stretches of a long record that are searched for shared noise
 _SHARED = 0.25  # of the variance that independent noise would leave
 _FREEDOM = (1, 2, 3, 4, 5, 8, 12, 20, 40, 1000)  # degrees of freedom …
@@ -51,12 +53,15 @@ def noise_level(values: NDArray[np.floating], valid: Mask) -> Noise:
     >>> found.sigma.round(1), found.lag1.round(1)
     (array([2.]), array([0.]))
     """
-    rows = [
-        _one(row[ok].astype(np.float64), np.flatnonzero(ok))
-        for row, ok in zip(values, valid & np.isfinite(values), strict=True)
-    ]
-    sigma, lag1, step = np.array(rows, dtype=np.float64).reshape(-1, 3).T
-    return Noise(sigma, lag1, step)
+    found = np.full((3, len(values)), np.nan)
+    alike: dict[bytes, list[int]] = {}  # channels with samples at the same times are computed together
+    usable = valid & np.isfinite(values)
+    for row, ok in enumerate(usable):
+        alike.setdefault(ok.tobytes() if values.shape[1] <= _TOGETHER else bytes(row), []).append(row)
+    for rows in alike.values():
+        index = np.flatnonzero(usable[rows[0]])
+        found[:, rows] = _together(values[rows][:, index].astype(np.float64), index)
+    return Noise(*found)
 
 
 def sum_variance(sigma: float, lag1: float) -> float:
@@ -71,63 +76,78 @@ def sum_variance(sigma: float, lag1: float) -> float:
     return float(sigma**2 * max(1.0 + 2.0 * lag1, 0.1))
 
 
-def _one(x: Array, index: NDArray[np.intp]) -> tuple[float, float, float]:
-    if len(x) < 2 * _LAG + 1:
-        return np.nan, np.nan, np.nan
+@cached_by_content
+def _together(x: Array, index: NDArray[np.intp]) -> tuple[Array, Array, Array]:
+    """Level, correlation and step of channels (channel, sample) whose samples have the same numbers `index`."""
+    count, length = x.shape
+    if length < 2 * _LAG + 1:
+        nothing = np.full(count, np.nan)
+        return nothing, nothing, nothing
     step = _step(x)
     # A sensor slower than the grid has no adjacent new samples: its new samples are treated as a separate series.
     neighbours = np.count_nonzero(np.diff(index) == 1)
-    fresh = _on_grid(x, index) if neighbours > (len(x) - 1) / 2 else x
-    second = (fresh[: -2 * _LAG] - 2 * fresh[_LAG:-_LAG] + fresh[2 * _LAG :]) / np.sqrt(6.0)
+    fresh = _on_grid(x, index) if neighbours > (length - 1) / 2 else x
+    second = (fresh[:, : -2 * _LAG] - 2 * fresh[:, _LAG:-_LAG] + fresh[:, 2 * _LAG :]) / np.sqrt(6.0)
     quiet = _quiet(fresh)
-    sigma = _spread(second[quiet[_LAG:-_LAG]], step)
-    if not np.isfinite(sigma):
-        sigma = _spread(second, step)
-    if not np.isfinite(sigma):
-        sigma = _spread(np.diff(x) / np.sqrt(2.0), step)
-    if sigma <= _ROUNDING * np.abs(x).max():
-        sigma = 0.0  # a ramp in equal steps
-    sigma = max(sigma, step / np.sqrt(12.0)) if np.isfinite(sigma) else np.nan
-    first = _spread(np.diff(fresh)[quiet[1:]] / np.sqrt(2.0), step)
-    lag1 = 1.0 - (first / sigma) ** 2 if sigma > 0 and np.isfinite(first) else 0.0
-    return sigma, min(max(lag1, -0.6), 0.95), step
+    sigma = _spread(np.where(quiet[:, _LAG:-_LAG], second, np.nan), step)
+    for differences in (second, np.diff(x) / np.sqrt(2.0)):
+        if not np.isfinite(sigma).all():
+            sigma = np.where(np.isfinite(sigma), sigma, _spread(differences, step))
+    sigma[sigma <= _ROUNDING * np.abs(x).max(axis=1)] = 0.0  # a ramp in equal steps
+    sigma = np.maximum(sigma, step / np.sqrt(12.0))
+    first = _spread(np.where(quiet[:, 1:], np.diff(fresh), np.nan) / np.sqrt(2.0), step)
+    is_known = (sigma > 0) & np.isfinite(first)
+    lag1 = np.where(is_known, 1.0 - (first / np.where(is_known, sigma, 1.0)) ** 2, 0.0)
+    return sigma, np.clip(lag1, -0.6, 0.95), step
 
 
 def _on_grid(x: Array, index: NDArray[np.intp]) -> Array:
-    grid = np.full(index[-1] - index[0] + 1, np.nan)
-    grid[index - index[0]] = x
+    grid = np.full((len(x), index[-1] - index[0] + 1), np.nan)
+    grid[:, index - index[0]] = x
     return grid
 
 
 def _quiet(x: Array) -> Mask:
     """Samples in the half of the blocks that vary least, relative to their neighbours and between their halves."""
-    count = max(len(x) // _BLOCK, 1)
-    halves = _means(x[: len(x) // (2 * count) * 2 * count].reshape(2 * count, -1))
-    level = _means(halves.reshape(count, 2))
-    beside = np.concatenate(([np.nan], np.abs(np.diff(level)), [np.nan]))
-    activity = np.fmax(np.abs(halves[::2] - halves[1::2]), np.fmax(beside[:-1], beside[1:]))
-    known = np.sort(activity[~np.isnan(activity)])
-    if len(known) == 0:
-        return np.ones(len(x), dtype=bool)
-    chosen = activity <= quantile(known, _QUIET)
-    return np.asarray(chosen[np.minimum(np.arange(len(x)) // (len(x) // count), count - 1)])
+    rows, length = x.shape
+    count = max(length // _BLOCK, 1)
+    halves = _means(x[:, : length // (2 * count) * 2 * count].reshape(rows, 2 * count, -1))
+    level = _means(halves.reshape(rows, count, 2))
+    beside = np.pad(np.abs(np.diff(level)), ((0, 0), (1, 1)), constant_values=np.nan)
+    activity = np.fmax(np.abs(halves[:, ::2] - halves[:, 1::2]), np.fmax(beside[:, :-1], beside[:, 1:]))
+    known = np.count_nonzero(~np.isnan(activity), axis=1)
+    chosen = (activity <= _quantiles(np.sort(activity), known, _QUIET)[:, None]) | (known == 0)[:, None]
+    return np.asarray(chosen[:, np.minimum(np.arange(length) // (length // count), count - 1)])
 
 
-def _means(rows: Array) -> Array:
-    """Mean of the finite values of each row, NaN where there is none."""
-    finite = np.isfinite(rows)
-    count = finite.sum(axis=1)
-    return np.where(count > 0, np.where(finite, rows, 0.0).sum(axis=1) / np.maximum(count, 1), np.nan)
+def _means(x: Array) -> Array:
+    """Mean of the finite values along the last axis, NaN where there is none."""
+    finite = np.isfinite(x)
+    count = finite.sum(axis=-1)
+    return np.where(count > 0, np.where(finite, x, 0.0).sum(axis=-1) / np.maximum(count, 1), np.nan)
 
 
-def _spread(differences: Array, step: float) -> float:
-    """Standard deviation without outliers."""
-    size = np.sort(np.abs(differences[np.isfinite(differences)]))
-    if len(size) < 8:
-        return np.nan
-    robust = _MAD * quantile(size, 0.5)
-    kept = size[: np.searchsorted(size, _TAIL * max(robust, step / 2), side="right")]
-    return float(np.sqrt(kept @ kept / len(kept))) if len(kept) else robust
+def _spread(differences: Array, step: Array) -> Array:
+    """Standard deviation of each row without outliers, NaN for fewer than eight finite values."""
+    finite = np.isfinite(differences)
+    count = np.count_nonzero(finite, axis=1)
+    if count.max() < 8:
+        return np.full(len(differences), np.nan)
+    some = finite.any(axis=0)  # of one row, only its finite values are sorted
+    size = np.sort(np.compress(some, np.where(finite, np.abs(differences), np.nan), axis=1))
+    robust = _MAD * _quantiles(size, count, 0.5)
+    number = np.count_nonzero(size <= (_TAIL * np.maximum(robust, step / 2))[:, None], axis=1)
+    square = np.array([row[:n] @ row[:n] for row, n in zip(size, number, strict=True)])
+    found = np.sqrt(square / np.maximum(number, 1))
+    return np.where(count >= 8, np.where(number > 0, found, robust), np.nan)
+
+
+def _quantiles(ordered: Array, count: NDArray[np.intp], share: float) -> Array:
+    """The quantile of the first `count` values of each sorted row."""
+    at = share * np.maximum(count - 1, 0)
+    row, below = np.arange(len(ordered)), at.astype(np.intp)
+    low, high = ordered[row, below], ordered[row, np.ceil(at).astype(np.intp)]
+    return np.asarray(low + (at - below) * (high - low))
 
 
 def quantile(ordered: Array, share: float) -> float:
@@ -137,15 +157,14 @@ def quantile(ordered: Array, share: float) -> float:
     return float(low + (at - int(at)) * (high - low))
 
 
-def _step(x: Array) -> float:
-    """The smallest gap between distinct values, if these are few enough to be a quantisation."""
+def _step(x: Array) -> Array:
+    """The smallest gap between distinct values of each row, if these are few enough to be a quantisation."""
     ordered = np.sort(x)
     gaps = np.diff(ordered)
-    gaps = gaps[gaps > 0]
-    if len(gaps) == 0 or len(gaps) + 1 > len(x) / 2:
-        return 0.0
-    gaps = gaps[gaps > _ROUNDING * max(abs(ordered[0]), abs(ordered[-1]))]
-    return float(gaps.min()) if len(gaps) else 0.0
+    distinct = 1 + np.count_nonzero(gaps > 0, axis=1)
+    largest = np.maximum(np.abs(ordered[:, 0]), np.abs(ordered[:, -1]))
+    smallest = np.where(gaps > _ROUNDING * largest[:, None], gaps, np.inf).min(axis=1)
+    return np.where((distinct <= x.shape[1] / 2) & np.isfinite(smallest), smallest, 0.0)
 
 
 def is_held(x: Array) -> bool:
@@ -202,9 +221,9 @@ def shared_noise(values: NDArray[np.floating], valid: Mask, sigma: Array) -> NDA
 
 def _finest(x: Array) -> Array:
     """Noise of each channel from fourth differences (variance 70 σ² for white noise); NaN if there are too few."""
-    d = np.abs(np.diff(x, n=4, axis=1)) / np.sqrt(70.0)
-    known = np.isfinite(d)
-    return np.array([_MAD * np.median(r[k]) if k.sum() >= 16 else np.nan for r, k in zip(d, known, strict=True)])
+    d = np.sort(np.abs(np.diff(x, n=4, axis=1)) / np.sqrt(70.0))
+    known = np.count_nonzero(np.isfinite(d), axis=1)
+    return np.where(known >= 16, _MAD * _quantiles(d, known, 0.5), np.nan)
 
 
 def level_doubt(count: NDArray[np.integer]) -> Array:

@@ -141,7 +141,7 @@ def ingest(
     flight = calibrate_flight(_unloaded(ready) if correct_loading else ready, curves)
     delays = response_delays(flight)
     for name, delay in delays.items():
-        flight[name].attrs["response_delay_s"] = delay
+        flight.variables[name].attrs["response_delay_s"] = delay
     return flight, replace(intake, notes=(*_notes(flight), *change_lines(logged, flight)), response_delay_s=delays)
 
 
@@ -219,20 +219,20 @@ def denoise(
     if standard_conditions:
         ready = at_standard_conditions(ready)
     measured = suite_of(ready)
-    readings, seen = channel_arrays(ready, measured)
-    noise = noise_level(readings, seen & ~_is_saturated(ready, measured))  # a clipped plume has no noise
+    noise = _noise(ready, measured)
     kept, unusable, left_raw = choose_families(ready, denoiser, noise=noise, keep=keep, exclude=exclude)
     denoiser, lagging = for_target(denoiser, ready, kept, target=target, strength=strength)
     values, environment, valid = arrays_of(ready, kept)
     estimate = denoiser.prepare(ready, kept)(values, environment, valid)
     noise = noise.rows([measured.names.index(name) for name in kept.names])
-    blended = blend(estimate, values, valid, noise=noise.sigma[:, None], strength=strength)
-    lags = lag_attributes(denoiser, kept, blended, noise) if isinstance(denoiser, AdaptiveDenoiser) else {}
+    estimate = blend(estimate, values, valid, noise=noise.sigma[:, None], strength=strength)
+    del values, environment, valid  # of a day, a tenth of the memory
+    lags = lag_attributes(denoiser, kept, estimate, noise) if isinstance(denoiser, AdaptiveDenoiser) else {}
     if profile == "flight" and strength == 1.0:  # a stream, and a blend with raw data, are as sampled
         offsets = np.array([sampling_offset_s(ready, kept, name) for name in kept.names])
-        blended = at_centres(blended, offsets, np.array([name in lags for name in kept.names]), kept.rate_hz)
-    blended = _at_limits(blended, ready, kept, denoiser)
-    clean = with_estimate(ready, kept, blended, noise, lags=lags, lagging=lagging, unusable=unusable)
+        estimate = at_centres(estimate, offsets, np.array([name in lags for name in kept.names]), kept.rate_hz)
+    estimate = _at_limits(estimate, ready, kept, denoiser)
+    clean = with_estimate(ready, kept, estimate, noise, lags=lags, lagging=lagging, unusable=unusable)
     empty = without_observation(ready, [*kept.names, *(channel.name for channel in unusable)])
     left_raw += [f"{name} (no usable sample: {why})" for name, why in empty.items()]
     clean.attrs |= {
@@ -247,8 +247,14 @@ def denoise(
     return with_species(add_history(clean, line, level="denoised"))
 
 
+def _noise(flight: xr.Dataset, suite: Suite) -> Noise:
+    """The noise of the channels; a clipped plume has none."""
+    values, seen = channel_arrays(flight, suite)
+    return noise_level(values, seen & ~_is_saturated(flight, suite))
+
+
 def _is_saturated(flight: xr.Dataset, suite: Suite) -> Mask:
-    return np.stack([(flight[f"qc_{name}"].values & SATURATED) != 0 for name in suite.names])
+    return np.stack([(flight.variables[f"qc_{name}"].values & SATURATED) != 0 for name in suite.names])
 
 
 def _at_limits(estimate: Estimate, flight: xr.Dataset, suite: Suite, denoiser: Denoiser) -> Estimate:
@@ -293,7 +299,7 @@ def for_target(
     if not isinstance(denoiser, AdaptiveDenoiser) or strength < 1.0 or target == "response":
         return denoiser, {}
     if denoiser.profile == "live":
-        cross = {name: json.loads(flight[name].attrs.get("calibration_cross", "{}")) for name in suite.names}
+        cross = {name: json.loads(flight.variables[name].attrs.get("calibration_cross", "{}")) for name in suite.names}
         responses, reasons = stated_responses(suite, cross)
     else:
         responses, reasons = known_responses(flight, suite)
@@ -329,7 +335,9 @@ def choose_families(
     if not kept:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in excluded.items())
         raise FlightError(f"no family of this flight is usable ({reasons})", hint="run `pc2dae inspect`")
-    logged = {f.name for f in suite.family if any(np.isfinite(flight[c.name].values).any() for c in f.channel)}
+    logged = {
+        f.name for f in suite.family if any(np.isfinite(flight.variables[c.name].values).any() for c in f.channel)
+    }
     unmeasured = {v.family for v in verdicts if v.figures.get("observed") == 0} - set(exclude)
     unusable = [n for n in excluded if n in unmeasured & logged]
     chosen = suite.only(kept)
@@ -507,7 +515,9 @@ def _unread_cells(flight: xr.Dataset) -> list[str]:
     suite = suite_of(flight)
     read = {source.variable() for name, source in suite.sources.items() if name in suite.names}
     electrodes = [str(name) for name in flight.data_vars if str(name).endswith("_we")]
-    return [name[:-3] for name in electrodes if name[:-3] not in read and np.isfinite(flight[name].values).any()]
+    return [
+        name[:-3] for name in electrodes if name[:-3] not in read and np.isfinite(flight.variables[name].values).any()
+    ]
 
 
 def _notes(flight: xr.Dataset) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from pc2dae.plumes.background import first_estimate, running_level, running_scatter
+from pc2dae.plumes.background import RunningMedian, first_estimate, running_level, running_scatter
 
 RNG = np.random.default_rng(0)
 T = np.arange(1800.0)
@@ -29,7 +29,7 @@ def test_neither_noise_nor_a_few_faint_puffs_move_it() -> None:
 def test_scatter_is_that_of_clean_air() -> None:
     x = RNG.normal(0, 3, 1800)
     x[800:900] += 500
-    assert running_scatter(x, x < 100, window=60).mean() == pytest.approx(3.0, rel=0.1)
+    assert running_scatter(x, x < 100, RunningMedian(60)).mean() == pytest.approx(3.0, rel=0.1)
 
 
 def test_the_first_estimate_lies_below_ten_minutes_of_smoke() -> None:
@@ -40,3 +40,13 @@ def test_the_first_estimate_lies_below_ten_minutes_of_smoke() -> None:
 
 def test_a_series_without_numbers_has_no_level() -> None:
     assert np.isnan(running_level(np.full(100, np.nan), np.ones(100, bool), window=60)).all()
+
+
+def test_a_median_that_is_updated_equals_a_new_one():
+    x = RNG.normal(0, 1, (2, 1800))
+    clean = RNG.random((2, 1800)) < 0.9
+    median = RunningMedian(60)
+    for _ in range(3):
+        assert np.array_equal(median(x, clean), running_level(x, clean, window=60), equal_nan=True)
+        clean[:, 700:760] = ~clean[:, 700:760]
+        x[0, 1000:1010] += 5.0

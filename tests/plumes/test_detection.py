@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from pc2dae.plumes import detection
+from pc2dae.plumes import background
 from pc2dae.plumes.detection import THRESHOLD, SurroundingAir, find_air
 from pc2dae.plumes.encounters import runs
 
@@ -80,10 +80,10 @@ def test_the_threshold_is_a_number_of_standard_deviations() -> None:
     assert counts == [1, 0]
 
 
-def test_rows_of_a_long_record_are_computed_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_windows_of_a_long_record_are_sorted_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     rises = [plume(height, 600) for height in (100, 30, 0)]
     together = air(*rises)
-    monkeypatch.setattr(detection, "_AT_ONCE", 1)
-    alone = air(*rises)
-    np.testing.assert_array_equal(alone.level, together.level)
-    np.testing.assert_array_equal(alone.smoke, together.smoke)
+    monkeypatch.setattr(background, "_AT_ONCE", 100)
+    in_parts = air(*rises)
+    np.testing.assert_array_equal(in_parts.level, together.level)
+    np.testing.assert_array_equal(in_parts.smoke, together.smoke)

@@ -6,9 +6,10 @@ from pc2dae.flags import OUT_OF_RANGE
 from pc2dae.flight.schema import new_flight
 from pc2dae.plumes import survey
 from pc2dae.plumes.channel_signals import channel_signals
+from pc2dae.plumes.flight_signals import encounter_intervals
 from pc2dae.plumes.species import sensors
 from pc2dae.plumes.species_signals import species_signals
-from pc2dae.plumes.survey import encounter_intervals, without_slope
+from pc2dae.plumes.survey import without_slope
 from pc2dae.suite import Channel, Suite, load_suite, parse_suite
 from pc2dae.suite.species import species_of
 from suites import make_suite

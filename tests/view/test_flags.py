@@ -30,5 +30,5 @@ def test_flags_are_stretches_and_never_too_many() -> None:
 
 
 def test_runs_of_equal_numbers() -> None:
-    assert runs_of(np.array([0, 2, 2, 0, 1, 3, 3])) == [(1, 3, 2), (4, 5, 1), (5, 7, 3)]
-    assert runs_of(np.zeros(4, int)) == []
+    assert runs_of(np.array([0, 2, 2, 0, 1, 3, 3])).tolist() == [[1, 3, 2], [4, 5, 1], [5, 7, 3]]
+    assert runs_of(np.zeros(4, int)).tolist() == []

@@ -40,11 +40,11 @@ def air_of(flight: xr.Dataset, channel: Channel) -> tuple[Array, Array]:
     They are those of the suite's reference conditions, else the flight's own, NaN farther than 60 s from any
     measurement.
     """
-    time = flight["time"].values
+    time = flight.variables["time"].values
     if channel.reference is not None:
         return np.full(len(time), channel.reference[0]), np.full(len(time), channel.reference[1])
     unknown = np.full(len(time), np.nan)
-    measured = (flight[n].values if n in flight else unknown for n in ("air_temperature", "air_pressure"))
+    measured = (flight.variables[n].values if n in flight else unknown for n in ("air_temperature", "air_pressure"))
     temperature, pressure = ((time, np.asarray(values, np.float64)) for values in measured)
     return interpolated_air(time, temperature, pressure)
 
@@ -87,7 +87,7 @@ def at_standard_conditions(flight: xr.Dataset) -> xr.Dataset:
             continue
         name, air = channel.name, air_of(flight, channel)
         factor = at_conditions(np.ones(len(air[0])), air, (STANDARD_C, STANDARD_HPA))
-        values, known = np.isfinite(flight[name].values), np.isfinite(factor)
+        values, known = np.isfinite(flight.variables[name].values), np.isfinite(factor)
         if values.any() and not (values & known).any():
             what = missing_air(air) or "temperature and pressure at the same time"
             raise FlightError(f"'{name}' cannot be given {said}: no {what} of the air", hint=ADD_AIR)

@@ -82,7 +82,7 @@ def _with_whole_flags(flight: xr.Dataset, suite: Suite) -> xr.Dataset:
                     hint="do not average flags: lower the suite's rate_hz instead, and rows are averaged on its grid",
                 )
             whole[f"qc_{name}"] = xr.Variable(qc.dims, bits.astype(np.int32), qc.attrs)
-    return flight.assign(whole)
+    return flight.assign(whole) if whole else flight
 
 
 def _in_units(flight: xr.Dataset, suite: Suite) -> xr.Dataset:

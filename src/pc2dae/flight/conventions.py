@@ -80,16 +80,14 @@ def with_conventions(flight: xr.Dataset) -> xr.Dataset:
             added["attributes"][name] = sorted(new)
     positions = [name for name in _POSITION if name in described]
     wavelengths = _wavelengths(described)
-    for name, nm in sorted(set(wavelengths.values())):
-        described[name] = ((), nm, {"units": "nm", "standard_name": "radiation_wavelength", "long_name": "wavelength"})
-        added["variables"].append(name)
-    described["trajectory"] = (
-        (),
-        str(flight.attrs.get("id", "flight")),
-        {"cf_role": "trajectory_id", "long_name": "flight"},
+    about = {"units": "nm", "standard_name": "radiation_wavelength", "long_name": "wavelength"}
+    scalars = {name: xr.Variable((), nm, about) for name, nm in sorted(set(wavelengths.values()))}
+    named = {"cf_role": "trajectory_id", "long_name": "flight"}
+    scalars["trajectory"] = xr.Variable((), str(flight.attrs.get("id", "flight")), named)
+    added["variables"] += scalars
+    described = described.assign(scalars).reset_coords(
+        [n for n in described.coords if n != "time" and n not in described.dims]
     )
-    added["variables"].append("trajectory")
-    described = described.reset_coords([n for n in described.coords if n != "time" and n not in described.dims])
     for name in map(str, described.data_vars):
         if "time" in described.variables[name].dims and name not in positions:
             extra = [wavelengths[name][0]] if name in wavelengths else []

@@ -54,7 +54,7 @@ def _position(flight: xr.Dataset) -> tuple[Array, Array] | None:
     """North and east [m]; None if there is no position."""
     if not {"latitude", "longitude"} <= set(flight.variables):
         return None
-    north, east = (flight[n].values.astype(np.float64) * _M_PER_DEGREE for n in ("latitude", "longitude"))
+    north, east = (flight.variables[n].values.astype(np.float64) * _M_PER_DEGREE for n in ("latitude", "longitude"))
     if not (np.isfinite(north) & np.isfinite(east)).any():
         return None
     return north, east * np.cos(np.radians(np.nanmean(north) / _M_PER_DEGREE))
@@ -65,16 +65,16 @@ def _height(flight: xr.Dataset, steps: int) -> Array | None:
     import pandas as pd
 
     for name, factor in (("altitude", 1.0), ("air_pressure", -_M_PER_HPA)):
-        if name in flight and np.isfinite(flight[name].values).any():
-            values = pd.Series(flight[name].values.astype(np.float64) * factor)
+        if name in flight and np.isfinite(flight.variables[name].values).any():
+            values = pd.Series(flight.variables[name].values.astype(np.float64) * factor)
             return np.asarray(values.rolling(steps, center=True, min_periods=max(steps // 2, 1)).median())
     return None
 
 
 def _speed(flight: xr.Dataset, rate_hz: float) -> Array | None:
     """Speed over ground [m s-1], or that between positions 10 s apart; None if there is neither."""
-    if "ground_speed" in flight and np.isfinite(flight["ground_speed"].values).any():
-        return np.asarray(flight["ground_speed"].values, dtype=np.float64)
+    if "ground_speed" in flight and np.isfinite(flight.variables["ground_speed"].values).any():
+        return np.asarray(flight.variables["ground_speed"].values, dtype=np.float64)
     steps, position = max(round(10 * rate_hz), 1), _position(flight)
     if position is None or flight.sizes["time"] <= steps:
         return None

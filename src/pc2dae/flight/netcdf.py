@@ -94,7 +94,7 @@ def read_netcdf(path: Path, *, foreign: Collection[str] | None = None) -> xr.Dat
         shapes = {name: variable.shape for name, variable in file.variables.items()}
         unwanted = unwanted_variables(shapes, path, foreign if "suite" not in file.ncattrs() else None)
         return without_conventions(
-            load(xr.open_dataset(_store(file), decode_timedelta=False, drop_variables=unwanted), path)
+            load(xr.open_dataset(_store(file), engine="store", decode_timedelta=False, drop_variables=unwanted), path)
         )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from pc2dae.array_cache import cached_by_content
 from pc2dae.arrays import Array, Floats, Mask
 from pc2dae.metrics.welch import welch
 
@@ -23,10 +24,7 @@ def smoothness(output: Floats, input: Floats, valid: Mask) -> Array:
 
 def hf_reduction(output: Floats, input: Floats, valid: Mask) -> Array:
     """100·(1 − P(output)/P(input)) [%], P the power above Nyquist/4 (Welch, Hann, 256 samples, gap-free)."""
-    rows = zip(output, input, valid, strict=True)
-    both = [_fast_powers(np.stack([o, i]).astype(np.float64), ok) for o, i, ok in rows]
-    after, before = np.array(both).reshape(-1, 2).T
-    return _percent(after, before)
+    return _percent(_each(_fast_power, output, valid), _each(_fast_power, input, valid))
 
 
 def negatives(output: Floats, valid: Mask) -> Array:
@@ -88,28 +86,20 @@ def _variation(x: Array, ok: Mask) -> float:
     return float(np.abs(np.diff(x[ok])).sum()) if np.count_nonzero(ok) > 1 else np.nan
 
 
-def _fast_powers(both: Array, ok: Mask) -> list[float]:
-    """High-frequency power of two records of one channel, computed jointly if finite at the same samples."""
-    first, second = np.isfinite(both) & ok
-    if not np.array_equal(first, second):
-        return [float(_fast_power(row[None], mine)[0]) for row, mine in zip(both, (first, second), strict=True)]
-    return [float(power) for power in _fast_power(both, first)]
-
-
-def _fast_power(x: Array, ok: Mask) -> Array:
-    """Power of records (record, time) above a quarter of the Nyquist frequency of the sensor's native rate."""
-    at = np.flatnonzero(ok)
+@cached_by_content
+def _fast_power(x: Array, ok: Mask) -> float:
+    """Power of a record above a quarter of the Nyquist frequency of the sensor's native rate."""
+    at = np.flatnonzero(ok & np.isfinite(x))
     if len(at) < _SHORTEST:
-        return np.full(len(x), np.nan)
+        return np.nan
     stride = int(np.median(np.diff(at)))
-    pieces = [p for p in np.split(at, np.flatnonzero(np.diff(at) > stride) + 1) if len(p) >= min(_SHORTEST, len(at))]
-    alike: dict[int, list[Any]] = {}  # pieces of one length are transformed together
-    for piece in pieces:
-        alike.setdefault(len(piece), []).append(piece)
-    power, weight = np.zeros(len(x)), 0
-    for size, group in alike.items():
-        frequency, density = welch(x[:, np.stack(group)])
+    edges = np.concatenate([[0], np.flatnonzero(np.diff(at) > stride) + 1, [len(at)]])
+    sizes = np.diff(edges)
+    power, weight = 0.0, 0
+    for size in np.unique(sizes[sizes >= min(_SHORTEST, len(at))]):  # pieces of one length are transformed together
+        pieces = edges[:-1][sizes == size, None] + np.arange(size)
+        frequency, density = welch(x[at[pieces]])
         fast = frequency > 0.125  # cycles per sample: Nyquist/4
-        power += size * density[..., fast].sum(axis=(1, 2)) * (frequency[1] - frequency[0])
-        weight += size * len(group)
-    return power / weight if weight else np.full(len(x), np.nan)
+        power += size * float(density[:, fast].sum()) * (frequency[1] - frequency[0])
+        weight += pieces.size
+    return power / weight if weight else np.nan

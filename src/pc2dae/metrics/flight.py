@@ -68,7 +68,7 @@ def denoised_suite(clean: xr.Dataset) -> Suite:
 def raw_arrays(clean: xr.Dataset, suite: Suite) -> tuple[Array, Mask]:
     """Input values of a denoised flight (channel, time) and the mask of observations."""
     values = np.stack([_column(clean, f"{n}_raw", n) for n in suite.names])
-    flags = np.stack([clean[f"qc_{n}"].values & NOT_MEASURED for n in suite.names])
+    flags = np.stack([clean.variables[f"qc_{n}"].values & NOT_MEASURED for n in suite.names])
     return values, np.isfinite(values) & (flags == 0)
 
 
@@ -174,5 +174,5 @@ def _truth_rows(
 
 def _column(flight: xr.Dataset, *names: str) -> Array:
     """First variable of `names` present in the flight, as float64; NaN if none is."""
-    found: Any = next((flight[n].values for n in names if n in flight), np.full(flight.sizes["time"], np.nan))
+    found: Any = next((flight.variables[n].values for n in names if n in flight), np.full(flight.sizes["time"], np.nan))
     return np.asarray(found, np.float64)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pc2dae.arrays import Array, Mask
+from pc2dae.arrays import Array, Mask, near
 from pc2dae.calibration.budget import budget_of
 from pc2dae.errors import FlightError, Pc2daeError
 from pc2dae.flight.schema import observed
-from pc2dae.noise import noise_level, sum_variance
+from pc2dae.noise import Noise, noise_level, sum_variance
 from pc2dae.plumes.baselines import (
     CLEAN_AIR,
     RUNNING,
@@ -21,7 +21,7 @@ from pc2dae.plumes.baselines import (
     clean_periods,
     parse_background,
 )
-from pc2dae.plumes.detection import AMBIGUOUS, THRESHOLD, above, alone, find_air, near
+from pc2dae.plumes.detection import AMBIGUOUS, THRESHOLD, above, alone, find_air
 from pc2dae.plumes.excess import estimate_sum_variance
 from pc2dae.plumes.signals import Signal, margin_of
 from pc2dae.plumes.species import smoke_sensors
@@ -50,44 +50,41 @@ def channel_signals(
     periods (UTC) of the background "clean-air".
     """
     choice = _checked(background, threshold, clean_air)
-    values, seen, unseen, errors, sigma, variance = [], [], [], [], [], []
     names = [n for n in suite.names if observed(flight, n).any() and np.isfinite(_best(flight, n)).any()]
-    for name in names:
-        x = _best(flight, name)
-        raw = flight.variables[f"{name}_raw" if f"{name}_raw" in flight else name].values.astype(np.float64)
-        seen.append(observed(flight, name) & np.isfinite(raw))
-        stated = _stated(flight, name)
-        unseen.append(np.zeros(len(x)) if stated is None else np.where(seen[-1], 0.0, np.nan_to_num(stated.values)))
-        known = np.isfinite(x) if f"{name}_raw" in flight else seen[-1]
-        steps = np.arange(len(x))
-        values.append(np.interp(steps, steps[known], x[known]))
-        noise = noise_level(raw[None], seen[-1][None])
-        sigma.append(float(np.nan_to_num(noise.sigma[0])))
-        errors.append(np.full(len(x), sigma[-1]))
-        if stated is not None:
-            errors[-1] = np.where(np.isfinite(stated.values), stated.values, sigma[-1])
-        variance.append(_sum_variance(flight, name, suite.rate_hz, sigma[-1], float(np.nan_to_num(noise.lag1[0]))))
     if not names:
         raise FlightError(
             "no channel of the flight has a usable observation", hint="check the flags with `pc2dae inspect`"
         )
-    x = np.stack(values)
+    seen, noise = _noise(flight, names)
+    sigma, lag1 = (np.nan_to_num(level).tolist() for level in (noise.sigma, noise.lag1))
+    x = np.empty(seen.shape)
+    unseen, errors, variance = [], [], []
+    for row, name, own, s, correlation in zip(x, names, seen, sigma, lag1, strict=True):
+        series, stated = _best(flight, name), _stated(flight, name)
+        known = np.isfinite(series) if f"{name}_raw" in flight else own
+        steps = np.arange(len(series))
+        row[:] = np.interp(steps, steps[known], series[known])
+        unseen.append(np.zeros(len(steps)) if stated is None else np.where(own, 0.0, np.nan_to_num(stated.values)))
+        given = np.full(len(steps), s) if stated is None else stated.values
+        errors.append(np.where(np.isfinite(given), given, s))
+        variance.append(_sum_variance(flight, name, suite.rate_hz, s, correlation))
     t90s, widths, reaches = zip(*(_response(flight, suite, name) for name in names), strict=True)
     floor = np.array([_series_noise(flight, name, s) for name, s in zip(names, sigma, strict=True)])
     votes = smoke_sensors(suite, dict(zip(names, widths, strict=True)))
     rows = {s: [names.index(n) for n in group] for s, group in votes.items()}
     margins = [margin_of([width], suite.rate_hz) for width in widths]
-    watched = np.stack([near(own, round(_NEAR_S * suite.rate_hz)) for own in seen])
+    margin = round(_NEAR_S * suite.rate_hz)
+    watched = near(seen, margin, margin)
     shown = np.where(watched, x, np.nan)
     air = find_air(shown, floor, rows, rate_hz=suite.rate_hz, margins=margins, threshold=threshold)
     if choice.kind != RUNNING:
         periods: list[tuple[int, int]] = []
         if choice.kind == CLEAN_AIR:
-            quiet = ~near(air.smoke, max(margins))
+            quiet = ~near(air.smoke, max(margins), max(margins))
             periods = clean_periods(flight.variables["time"].values, quiet, clean_air, rate_hz=suite.rate_hz)
         levels = [chosen_level(choice, v, s, suite[n], periods=periods) for v, s, n in zip(x, seen, names, strict=True)]
         air = above(air, shown, np.stack(levels), rows, rate_hz=suite.rate_hz, margins=margins, threshold=threshold)
-    inside = near(air.smoke, max(margins))
+    inside = near(air.smoke, max(margins), max(margins))
     level = air.level
     lone = np.full((len(names), 1), alone(len(votes), threshold))
     if len(votes) > 1:  # of these, a rise outside smoke was rejected
@@ -130,6 +127,18 @@ def _response(flight: xr.Dataset, suite: Suite, name: str) -> tuple[float, float
 def _best(flight: xr.Dataset, name: str) -> Array:
     """The unbounded estimate if available, otherwise the channel itself."""
     return flight.variables[f"{name}_unbounded" if f"{name}_unbounded" in flight else name].values.astype(np.float64)
+
+
+def _raw(flight: xr.Dataset, name: str) -> Array:
+    """The channel before denoising."""
+    return flight.variables[f"{name}_raw" if f"{name}_raw" in flight else name].values.astype(np.float64)
+
+
+def _noise(flight: xr.Dataset, names: Sequence[str]) -> tuple[Mask, Noise]:
+    """Which samples of the channels were observed (channel, time), and their noise."""
+    raw = np.stack([_raw(flight, name) for name in names])
+    seen = np.stack([observed(flight, name) for name in names]) & np.isfinite(raw)
+    return seen, noise_level(raw, seen)
 
 
 def _removed(flight: xr.Dataset, name: str, seen: Mask) -> Array | None:

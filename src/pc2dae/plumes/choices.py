@@ -37,12 +37,13 @@ def other_backgrounds(excess: Floats, interval: tuple[int, int], outside: Mask) 
     if sides:
         at, level = [float(side.mean()) for side in sides], [float(excess[side].mean()) for side in sides]
         found["flanks"] = np.interp(np.arange(start, stop, dtype=np.float64), at, level)
-    means = [*_means(excess, left), *_means(excess, right)]
-    if means:
-        found["percentile"] = np.full(stop - start, np.percentile(means, _LOW))
+    means = np.sort(np.concatenate([_means(excess, left), _means(excess, right)]))
+    if len(means):  # by hand: np.percentile takes ten times as long for so few
+        low = np.interp(_LOW / 100 * (len(means) - 1), np.arange(len(means)), means)
+        found["percentile"] = np.full(stop - start, low)
     return found
 
 
-def _means(excess: Floats, index: Index) -> list[float]:
+def _means(excess: Floats, index: Index) -> Array:
     whole = index[: len(index) // _NEAR * _NEAR]
-    return [float(m) for m in excess[whole].reshape(-1, _NEAR).mean(axis=1)]
+    return np.asarray(excess[whole].reshape(-1, _NEAR).mean(axis=1))

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pc2dae.arrays import Array, Floats, Mask
-from pc2dae.plumes.background import first_estimate, running_level, running_scatter, window_of
-from pc2dae.plumes.encounters import SHORTEST, held, runs
+from pc2dae.arrays import Array, Floats, Mask, near
+from pc2dae.plumes.background import RunningMedian, first_estimate, running_scatter, window_of
+from pc2dae.plumes.encounters import SHORTEST, held_mask, long_runs, runs, without_gaps
 
 THRESHOLD = 4.5  # standard deviations of the air outside plumes
 FOOT = 0.85  # fraction of the threshold at which an encounter starts and ends
@@ -26,7 +26,6 @@ _RANGE = 2.5  # times the scatter of the calmest quarter of a record: more is sm
 _ROUNDS = 6  # iterations; the classification has converged by then
 AMBIGUOUS = ("co2", "nox")  # with other sources (respiration, traffic): not smoke alone where others are measured
 _LOWEST = -1.0  # standard deviations: a cell that dips must not hide what others see
-_AT_ONCE = 1 << 18  # values: rows of short records are computed together, long ones one by one
 _LEAST_WEIGHT = 1e-3  # of a species that does not answer to smoke
 
 Rows = Mapping[str, Sequence[int]]  # rows of the channels of each species of smoke
@@ -55,17 +54,15 @@ def find_air(
     level, scatter = (np.stack(rows) for rows in zip(*(first_estimate(v, window=window) for v in x), strict=True))
     floor = np.asarray(noise, np.float64)[:, None]
     scale, smoke = _bounded(scatter, floor), np.zeros(x.shape[-1], bool)
-    clean = np.zeros(x.shape, bool)
+    clean, levels, scatters = np.zeros(x.shape, bool), RunningMedian(window), RunningMedian(window)
     for _ in range(_ROUNDS):
         before = smoke, clean
         smoke, clean = _masks(x - level, scale, species, smoke, rate_hz, margins, threshold)
         if all(map(np.array_equal, before, (smoke, clean))):
             break
-        known = np.flatnonzero(clean.any(axis=-1))
-        step = max(_AT_ONCE // x.shape[-1], 1)
-        for rows in (known[start : start + step] for start in range(0, len(known), step)):
-            level[rows] = running_level(x[rows], clean[rows], window=window)
-            scatter[rows] = running_scatter(x[rows] - level[rows], clean[rows], window=window)
+        known = clean.any(axis=-1, keepdims=True)
+        level = np.where(known, levels(x, clean), level)
+        scatter = np.where(known, running_scatter(x - level, clean, scatters), scatter)
         scale = _bounded(scatter, floor)
     return SurroundingAir(level, scale, clean, _masks(x - level, scale, species, smoke, rate_hz, margins, threshold)[0])
 
@@ -90,14 +87,14 @@ def _masks(
 ) -> tuple[Mask, Mask]:
     """Smoke (time,) and clean air (channel, time)."""
     z = standardised(excess, scale)
-    smoke = joint_smoke(z, species, threshold=threshold, before=before, rate_hz=rate_hz)
-    shared = _shared(_votes(z, species), threshold) if species else np.zeros_like(smoke)
-    clean = [
-        np.isfinite(row) & ~near(smoke, margin)
-        & ~_excursions(row, near(shared, margin), threshold, round(DRIFT_S * rate_hz))
-        for row, margin in zip(z, margins, strict=True)
-    ]  # fmt: skip
-    return smoke, np.stack(clean)
+    votes = _votes(z, species)
+    shared = _shared(votes, threshold) if votes else np.zeros_like(before)
+    smoke = joint_smoke(votes, shared, threshold=threshold, before=before, rate_hz=rate_hz)
+    around = {margin: (near(smoke, margin, margin), near(shared, margin, margin)) for margin in set(margins)}
+    near_smoke, near_shared = (np.stack(masks) for masks in zip(*(around[margin] for margin in margins), strict=True))
+    excursion = _held(z, threshold, shortest=1) | _held(-z, threshold, shortest=1)
+    drift = long_runs(excursion & ~near_shared, DRIFT_S * rate_hz)
+    return smoke, np.isfinite(z) & ~near_smoke & (drift | ~excursion)
 
 
 def _bounded(scatter: Array, floor: Array) -> Array:
@@ -111,36 +108,31 @@ def standardised(excess: Floats, scale: Floats) -> Array:
     return np.divide(excess, scale, where=np.asarray(scale) > 0, out=np.zeros(np.shape(excess)))
 
 
-def joint_smoke(z: Floats, species: Rows, *, threshold: float, before: Mask, rate_hz: float) -> Mask:
-    """Mask (time,) of the encounters of all species together, from their standardised excess (channel, time).
+def joint_smoke(votes: Mapping[str, Array], shared: Mask, *, threshold: float, before: Mask, rate_hz: float) -> Mask:
+    """Mask (time,) of the encounters of all species together, from the standardised excess z (time,) of each.
 
-    z is the mean of a species' sensors, cut at −1 and at the threshold K, and w its mean in the smoke found `before`,
-    at least 0. An encounter has J = Σ w z/√Σw² > K for two samples and reaches to where J falls below 0.85 K. A rise of
-    one species alone needs 2 K (z not cut) for three samples, and is no encounter if it lasts longer than five minutes
-    or the others contradict it. Encounters less than ten seconds apart are one.
+    z is cut at −1 and at the threshold K, and w its mean in the smoke found `before`, at least 0. An encounter has
+    J = Σ w z/√Σw² > K for two samples and reaches to where J falls below 0.85 K. A rise of one species alone needs 2 K
+    (z not cut) for three samples, and is no encounter if it lasts longer than five minutes or the others contradict it.
+    Encounters less than ten seconds apart are one. `shared` is where two species or more rise.
     """
-    votes = _votes(z, species)
     if not votes:
-        return np.zeros(np.shape(z)[-1], bool)
+        return np.zeros_like(before)
     cut = {name: np.clip(vote, _LOWEST, threshold) for name, vote in votes.items()}
     weight = {name: max(_mean(x[before]), _LEAST_WEIGHT) if before.any() else 1.0 for name, x in cut.items()}
     total = np.sum([weight[name] * np.nan_to_num(x) for name, x in cut.items()], axis=0)
     power = np.sum([weight[name] ** 2 * np.isfinite(x) for name, x in cut.items()], axis=0)
-    shared = _shared(votes, threshold)
     found = _held(total / np.sqrt(np.maximum(power, _LEAST_WEIGHT**2)), threshold,
                   shortest=SHORTEST_SHARED if len(votes) > 1 else SHORTEST)  # fmt: skip
+    usual = {name: _mean(vote[shared]) for name, vote in votes.items()}
     for name, vote in votes.items():
         if name not in AMBIGUOUS or len(votes) == 1:
-            for start, stop in runs(_held(vote, alone(len(votes), threshold)) & ~found):
-                others = {other: x for other, x in votes.items() if other != name}
-                found[start:stop] = not _contradicted(vote, others, slice(start, stop), shared, threshold)
-    for start, stop in runs(found & ~shared):
-        if stop - start > DRIFT_S * rate_hz:
-            found[start:stop] = False
-    for start, stop in runs(~found):
-        if start > 0 and stop < len(found) and stop - start < GAP_S * rate_hz:
-            found[start:stop] = True
-    return found
+            rises = _held(vote, alone(len(votes), threshold)) & ~found
+            for start, stop in runs(rises) if len(votes) > 2 else ():  # two others are needed to contradict it
+                rises[start:stop] = not _contradicted(name, votes, slice(start, stop), usual, threshold)
+            found |= rises
+    found &= ~long_runs(found & ~shared, DRIFT_S * rate_hz)
+    return without_gaps(found, GAP_S * rate_hz)
 
 
 def alone(species: int, threshold: float) -> float:
@@ -148,19 +140,19 @@ def alone(species: int, threshold: float) -> float:
     return threshold * (ALONE if species > 1 else 1.0)
 
 
-def _contradicted(vote: Array, others: dict[str, Array], where: slice, shared: Mask, threshold: float) -> bool:
-    """Whether two or more others should show it, by the smoke that several share, and all show less than a third.
+def _contradicted(
+    name: str, votes: Mapping[str, Array], where: slice, usual: Mapping[str, float], threshold: float
+) -> bool:
+    """Whether two or more others should show a rise, by their `usual` mean in shared smoke, and all show under a third.
 
     A species that was observed for less than half of the time has nothing to say.
     """
-    if not shared.any():
-        return False
-    usual = max(_mean(vote[shared]), threshold)
+    high = float(np.nanmax(votes[name][where])) / max(usual[name], threshold)
     visible = []
-    for x in (x for x in others.values() if 2 * np.isfinite(x[where]).sum() > len(x[where])):
-        expected = float(np.nanmax(vote[where])) * _mean(x[shared]) / usual
-        if expected > threshold:
-            visible.append(bool(np.nanmax(x[where]) < expected / 3.0))
+    for other, x in ((other, x[where]) for other, x in votes.items() if other != name):
+        expected = high * usual[other]
+        if expected > threshold and 2 * np.isfinite(x).sum() > len(x):
+            visible.append(bool(np.nanmax(x) < expected / 3.0))
     return len(visible) > 1 and all(visible)
 
 
@@ -178,27 +170,10 @@ def _mean(x: Array) -> float:
     return float(np.nanmean(x)) if np.isfinite(x).any() else 0.0
 
 
-def _shared(votes: dict[str, Array], threshold: float) -> Mask:
+def _shared(votes: Mapping[str, Array], threshold: float) -> Mask:
     """Where two or more species exceed the threshold."""
-    return np.asarray(np.sum([_held(vote, threshold) for vote in votes.values()], axis=0) >= 2)
-
-
-def _excursions(z: Array, shared: Mask, threshold: float, drift: int) -> Mask:
-    """Where a channel leaves its clean air, upwards or downwards, other than by drift."""
-    out = _held(z, threshold, shortest=1) | _held(-z, threshold, shortest=1)
-    for start, stop in runs(out & ~shared):
-        if stop - start > drift:
-            out[start:stop] = False
-    return out
+    return np.asarray(_held(np.stack(list(votes.values())), threshold).sum(axis=0) >= 2)
 
 
 def _held(series: Array, limit: float, *, shortest: int = SHORTEST) -> Mask:
-    found = np.zeros(len(series), bool)
-    for start, stop in held(series > limit, series > FOOT * limit, shortest):
-        found[start:stop] = True
-    return found
-
-
-def near(mask: Mask, margin: int) -> Mask:
-    """The mask widened by `margin` samples on both sides."""
-    return np.convolve(mask, np.ones(2 * margin + 1), "full")[margin : margin + len(mask)] > 0.5
+    return held_mask(series > limit, series > FOOT * limit, shortest)

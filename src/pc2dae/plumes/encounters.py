@@ -39,14 +39,45 @@ def extents(excess: Floats, threshold: float | Floats, *, shortest: int = SHORTE
 
 def in_plume(excess: Floats, limit: Floats, *, shortest: int = SHORTEST) -> Mask:
     """Mask of samples within plume encounters of at least `shortest` samples; `limit` has shape (channel, 1)."""
-    padding = ((0, 0), (0, 1))  # concatenate all channels, separated by one empty sample
-    high, foot = (np.pad(excess > level, padding).ravel() for level in (limit, limit * FOOT))
-    edges = np.zeros(high.size + 1, np.int8)
-    found = held(high, foot, shortest)
-    edges[found[:, 0]] = 1
-    edges[found[:, 1]] = -1  # runs are never adjacent
-    inside = np.cumsum(edges[:-1], dtype=np.int8) > 0
-    return inside.reshape(excess.shape[0], -1)[:, :-1]
+    return held_mask(excess > limit, excess > limit * FOOT, shortest)
+
+
+def held_mask(high: Mask, foot: Mask, shortest: int) -> Mask:
+    """Mask (…, time) of each run of `foot` that contains a run of `high` of at least `shortest` samples.
+
+    >>> held_mask(np.array([[0, 1, 0, 0], [0, 1, 1, 0]]) > 0, np.array([[1, 1, 0, 0], [1, 1, 1, 0]]) > 0, 2).astype(int)
+    array([[0, 0, 0, 0],
+           [1, 1, 1, 0]])
+    """
+    return _marked(held(_in_line(high), _in_line(foot), shortest), high.shape)
+
+
+def long_runs(mask: Mask, most: float) -> Mask:
+    """The runs of True along the last axis that are longer than `most` samples."""
+    found = runs(_in_line(mask))
+    return _marked(found[found[:, 1] - found[:, 0] > most], mask.shape)
+
+
+def without_gaps(mask: Mask, least: float) -> Mask:
+    """The mask (time,) with gaps of fewer than `least` samples between its runs closed."""
+    gaps = runs(~mask)
+    is_closed = (gaps[:, 0] > 0) & (gaps[:, 1] < len(mask)) & (gaps[:, 1] - gaps[:, 0] < least)
+    return np.asarray(mask | _marked(gaps[is_closed], mask.shape))
+
+
+def _in_line(mask: Mask) -> Mask:
+    """All rows (…, time) behind each other, with an empty sample after each, which separates their runs."""
+    lined = np.zeros((*mask.shape[:-1], mask.shape[-1] + 1), bool)
+    lined[..., :-1] = mask
+    return lined.ravel()
+
+
+def _marked(intervals: NDArray[np.intp], shape: tuple[int, ...]) -> Mask:
+    """Mask of this shape with the intervals, which are never adjacent, of its rows in line."""
+    edges = np.zeros((*shape[:-1], shape[-1] + 1), np.int8)
+    edges.reshape(-1)[intervals[:, 0]] = 1
+    edges.reshape(-1)[intervals[:, 1]] = -1
+    return np.asarray(np.cumsum(edges, axis=-1, dtype=np.int8)[..., :-1] > 0)
 
 
 def find_encounters(excess: Floats, threshold: float | Floats, *, shortest: int = SHORTEST) -> list[Encounter]:
@@ -90,5 +121,6 @@ def held(high: Mask, foot: Mask, shortest: int) -> NDArray[np.intp]:
 
 def runs(mask: Mask) -> NDArray[np.intp]:
     """[start, stop) of each run of True, (run, 2)."""
-    edges = np.diff(np.concatenate([[0], mask.astype(np.int8), [0]]))
-    return np.stack([np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)], axis=-1)
+    padded = np.zeros(len(mask) + 2, bool)
+    padded[1:-1] = mask
+    return np.flatnonzero(padded[1:] != padded[:-1]).reshape(-1, 2)  # a start and a stop in turn

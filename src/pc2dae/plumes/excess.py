@@ -135,6 +135,8 @@ def _timing(excess: Floats, seen: Mask | None) -> float:
 
 
 def _in_gaps(sigma: Floats) -> float:
+    if not sigma.any():
+        return 0.0
     total = np.concatenate([[0.0], np.cumsum(sigma)])
     bounds = np.concatenate([[0], np.flatnonzero(sigma == 0), [len(sigma)]])
     return float(np.sum(np.diff(total[bounds]) ** 2))

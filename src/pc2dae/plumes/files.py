@@ -107,7 +107,7 @@ def _pieces(flight: xr.Dataset, survey: Survey) -> Iterator[_Piece]:
     """The rows of a flight and its encounters; raises an error if the flight has no position."""
     from pandas import isna
 
-    track, table, time = track_of(flight), encounter_table(flight, survey), flight["time"].values
+    track, table, time = track_of(flight), encounter_table(flight, survey), flight.variables["time"].values
     known, peaks = track.known, np.searchsorted(time, table["peak_time"].to_numpy(time.dtype))
     within = [known, *(known[(known >= start) & (known < stop)] for start, stop in survey.intervals)]
     for row, at, peak in zip(_as_text(table).to_dict("records"), within, peaks, strict=True):

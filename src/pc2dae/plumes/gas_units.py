@@ -25,7 +25,9 @@ def gases_in_ppb(flight: xr.Dataset, suite: Suite) -> tuple[xr.Dataset, Suite, t
     subtracted, which in mass changes with altitude. A flight that needs no conversion is returned as it is.
     """
     gases = [c for c in suite.channels if species_of(c) in MOLAR_MASS_G and c.units in (*PPB, *NG_M3)]
-    dry = {c.name for c in gases if str(flight[c.name].attrs.get("standard_name", "")).endswith("_in_dry_air")}
+    dry = {
+        c.name for c in gases if str(flight.variables[c.name].attrs.get("standard_name", "")).endswith("_in_dry_air")
+    }
     done: dict[str, Channel] = {}
     notes: list[str] = []
     for channel in gases:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pc2dae.arrays import Array, Floats
 from pc2dae.plumes.excess import Excess
-from pc2dae.plumes.york import york_line, york_slopes
+from pc2dae.plumes.york import Line, york_line, york_slopes
 
 
 @dataclass(frozen=True)
@@ -100,26 +100,31 @@ def slope_ratio(x: Samples, y: Samples, *, block: int, seed: int = 0) -> Ratio:
     line = york_line(x.excess, y.excess, x.error, y.error)
     value = line.slope
 
-    def slope(a: Array, b: Array) -> float:
-        return york_line(a, b, x.error, y.error, scatter=line.scatter).slope
-
     def drawn(index: NDArray[np.intp]) -> Array:
-        part = (series[index] for series in (x.excess, y.excess, x.error, y.error))
-        return york_slopes(*part, scatter=line.scatter)
+        return york_slopes(*(series[index] for series in (x.excess, y.excess, x.error, y.error)), line=line)
 
     moved = [
-        slope(x.excess + x.effects.get(source, 0.0), y.excess + y.effects.get(source, 0.0))
+        (x.excess + x.effects.get(source, 0.0), y.excess + y.effects.get(source, 0.0))
         for source in x.effects.keys() | y.effects.keys()
     ]
     if x.smoothed is not None and y.smoothed is not None:
-        moved.append(slope(x.smoothed, y.smoothed))
-    systematic = float(np.sqrt(np.nansum((np.array(moved) - value) ** 2)))
+        moved.append((x.smoothed, y.smoothed))
+    systematic = float(np.sqrt(np.nansum((_slopes(moved, x.error, y.error, line) - value) ** 2)))
     centred = x.excess - np.nanmean(x.excess)
     spread = float(np.nansum(centred**2)) or np.nan
     noise = float(np.sqrt((y.sum_variance + value**2 * x.sum_variance) / spread))
     lost = 0.0 if y.removed is None else abs(float(np.nansum(y.removed * centred)) / spread)
     random = block_bootstrap(drawn, len(centred), block=block, seed=seed)
     return Ratio(value, max(random, noise, lost), systematic)
+
+
+def _slopes(pairs: list[tuple[Array, Array]], x_error: Array, y_error: Array, line: Line) -> Array:
+    """The slope of each pair of series over the samples that are finite in all of them."""
+    if not pairs:
+        return np.empty(0)
+    x, y = (np.stack(series) for series in zip(*pairs, strict=True))
+    some = np.isfinite(x + y).all(axis=0)
+    return york_slopes(x[:, some], y[:, some], x_error[some], y_error[some], line=line)
 
 
 def block_bootstrap(

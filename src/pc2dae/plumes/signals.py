@@ -90,7 +90,7 @@ class Signal:
                           unseen_sigma=self.unseen_sigma)  # fmt: skip
         left, right = (int(self.outside[a:b].sum()) for a, b in ((max(start - flank, 0), start), (stop, stop + flank)))
         drift = bridged_drift(stop - start, left, right, sigma=self.drift, correlation=DRIFT_S * self.rate_hz)
-        effects = {name: float(np.nansum(effect)) for name, effect in self.effects(interval).items()}
+        effects = {name: _total(effect) for name, effect in self.effects(interval).items()}
         return Excess(found.value + self._shrunk(interval), float(np.hypot(found.random, drift)) or np.nan, effects)
 
     def _shrunk(self, interval: tuple[int, int]) -> float:
@@ -120,6 +120,12 @@ class Signal:
             mean = np.sum([weight * scale * signal.excess[inside] for weight, scale, signal in group], axis=0)
             found[f"disagreement {name}"] = _disagreement(group, interval) * mean
         return found
+
+
+def _total(series: Array) -> float:
+    """Sum of what is known; np.nansum takes three times as long where everything is."""
+    total = float(series.sum())
+    return float(np.nansum(series)) if np.isnan(total) else total
 
 
 def _disagreement(sensors: tuple[Sensor, ...], interval: tuple[int, int]) -> float:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,16 +14,14 @@ import numpy as np
 from pc2dae.flags import SATURATED
 from pc2dae.flight.schema import check_flight
 from pc2dae.plumes.baselines import RUNNING, Period
-from pc2dae.plumes.channel_signals import channel_signals
 from pc2dae.plumes.detection import THRESHOLD
-from pc2dae.plumes.emission import EMITTED, Fuel, emission_factors, missing_factors, particles_per_mole
-from pc2dae.plumes.encounters import find_encounters, runs, widened
+from pc2dae.plumes.emission import EMITTED, Fuel, emission_factors, missing_factors
+from pc2dae.plumes.encounters import find_encounters
 from pc2dae.plumes.excess import Excess, add_up
-from pc2dae.plumes.gas_units import gases_in_ppb
+from pc2dae.plumes.flight_signals import flight_signals, tracer_of
 from pc2dae.plumes.ratio_rows import Pair, pairs_of, ratio_rows
 from pc2dae.plumes.ratios import Ratio
-from pc2dae.plumes.signals import Signal, margin_of
-from pc2dae.plumes.species_signals import chosen_sensors, species_signals
+from pc2dae.plumes.signals import Signal
 from pc2dae.plumes.systematic import assumed_gains
 
 if TYPE_CHECKING:
@@ -76,52 +73,31 @@ def survey(
     import pandas as pd
 
     suite = check_flight(flight)
-    signals_of = partial(channel_signals, background=background, threshold=threshold, clean_air=clean_air)
-    signals = signals_of(flight, suite)
-    rate = suite.rate_hz
-    molar, molar_suite, unconverted = gases_in_ppb(flight, suite)
-    species = species_signals(signals if molar is flight else signals_of(molar, molar_suite), molar_suite)
-    found = [_encounter_rows(flight, name, signal, rate) for name, signal in signals.items()]
-    begun = [row for _, apart in found for row in apart]
-    chosen = chosen_sensors(signals, suite)
-    tracer = _tracer(species)
-    if tracer is not None and not any(row[0] in chosen[tracer] for row in begun):
+    found = flight_signals(flight, suite, background=background, threshold=threshold, clean_air=clean_air)
+    species, intervals, rate = found.species, found.intervals, suite.rate_hz
+    rows = [_encounter_rows(flight, name, signal, rate) for name, signal in found.channels.items()]
+    begun = [row for _, apart in rows for row in apart]
+    tracer = tracer_of(species)
+    if tracer is not None and not any(row[0] in found.sensors[tracer] for row in begun):
         # The mean of several sensors can be elevated although no single one is.
         begun += _encounter_rows(flight, tracer, species[tracer], rate)[1]
-    intervals = encounter_intervals(species, rate)
-    particles = particles_per_mole(species, flight, {name: suite[names[0]] for name, names in chosen.items()})
-    measured, per_mole = (_excesses(group, intervals) for group in (species, particles))
+    measured, per_mole = (_excesses(group, intervals) for group in (species, found.particles))
     gases = [name for name in EMITTED if name in species and species[name].units == "ppb"]
     emitted = [{name: one[name] for name in gases} | masses for one, masses in zip(measured, per_mole, strict=True)]
     ratios, factors = _scope_rows(flight, pairs_of(species), intervals, measured, emitted, fuel or Fuel())
+    used = [suite[n] for s in EMITTED for n in found.sensors.get(s, ()) if n in found.channels and intervals]
     return Survey(
-        pd.DataFrame([row for rows, _ in found for row in rows], columns=ENCOUNTER_COLUMNS),
+        pd.DataFrame([row for own, _ in rows for row in own], columns=ENCOUNTER_COLUMNS),
         pd.DataFrame(ratios, columns=RATIO_COLUMNS),
         pd.DataFrame(begun, columns=ENCOUNTER_COLUMNS),
         pd.DataFrame(factors, columns=FACTOR_COLUMNS),
         tuple(intervals),
-        assumed_gains(flight, [suite[n] for s in EMITTED for n in chosen.get(s, ()) if n in signals and intervals]),
+        assumed_gains(flight, used),
         emitted[0],
-        (*unconverted, *missing_factors(species, particles)) if intervals else (),
-        signals,
+        (*found.unconverted, *missing_factors(species, found.particles)) if intervals else (),
+        found.channels,
         species,
     )
-
-
-def encounter_intervals(species: dict[str, Signal], rate_hz: float) -> list[tuple[int, int]]:
-    """Plume intervals of the flight from the tracer (CO, else CO₂, else BC), widened by the slowest response."""
-    tracer = _tracer(species)
-    if tracer is None:
-        return []
-    signal = species[tracer]
-    inside = [(int(a), int(b)) for a, b in runs(signal.smoke) if signal.saw_rise(a)]
-    reaches = [s.reach_s for name, s in species.items() if name != "o3"]  # ozone is not emitted
-    return widened(inside, margin_of(reaches, rate_hz), len(signal.excess))
-
-
-def _tracer(species: dict[str, Signal]) -> str | None:
-    """Species used as plume tracer; None if there is none."""
-    return next((name for name in ("co", "co2", "bc") if name in species), None)
 
 
 def _scope_rows(
@@ -135,7 +111,7 @@ def _scope_rows(
     """Rows of ratios and of emission factors, of the whole flight and of each encounter; empty without encounters."""
     ratios: list[tuple[Any, ...]] = []
     factors: list[tuple[Any, ...]] = []
-    time = flight["time"].values
+    time = flight.variables["time"].values
     scopes = [
         ("flight", time[0], intervals),
         *((f"encounter {i}", time[p[0]], [p]) for i, p in enumerate(intervals, 1)),
@@ -169,10 +145,10 @@ def _encounter_rows(
     flight: xr.Dataset, name: str, signal: Signal, rate: float
 ) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
     """Rows of a channel's encounters, and separately of intervals already elevated when its record starts."""
-    time = flight["time"].values
+    time = flight.variables["time"].values
     rows: list[tuple[Any, ...]] = []
     begun: list[tuple[Any, ...]] = []
-    flags = flight[f"qc_{name}"].values if f"qc_{name}" in flight else np.zeros(len(time), np.int32)
+    flags = flight.variables[f"qc_{name}"].values if f"qc_{name}" in flight else np.zeros(len(time), np.int32)
     for e in find_encounters(signal.excess, signal.limit):
         excess = signal.over((e.start, e.stop))
         snr = e.peak / signal.sigma if signal.sigma > 0 else np.nan

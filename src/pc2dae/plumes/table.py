@@ -38,7 +38,7 @@ def encounter_table(flight: xr.Dataset, survey: Survey) -> pd.DataFrame:
     """
     import pandas as pd
 
-    time, rate = flight["time"].values, suite_of(flight).rate_hz
+    time, rate = flight.variables["time"].values, suite_of(flight).rate_hz
     ratios, factors = survey.ratios, survey.emission_factors
     whole, single = (0, len(time)), [(part, [part]) for part in survey.intervals]
     rows: list[dict[str, Any]] = []
@@ -74,9 +74,9 @@ def _peak(flight: xr.Dataset, survey: Survey, parts: list[Interval]) -> int | No
 
 def _position(flight: xr.Dataset, at: int | None, parts: list[Interval]) -> dict[str, Any]:
     """Time and position of a sample; where it has no position, that of the nearest in the encounters."""
-    row: dict[str, Any] = {"peak_time": np.datetime64("NaT") if at is None else flight["time"].values[at]}
+    row: dict[str, Any] = {"peak_time": np.datetime64("NaT") if at is None else flight.variables["time"].values[at]}
     for name, column in (("latitude", "latitude"), ("longitude", "longitude"), ("altitude", "altitude_m")):
-        values = flight[name].values if name in flight.variables else np.full(flight.sizes["time"], np.nan)
+        values = flight.variables[name].values if name in flight.variables else np.full(flight.sizes["time"], np.nan)
         known = np.array([i for part in parts for i in range(*part) if np.isfinite(values[i])])
         row[column] = float(values[known[np.argmin(np.abs(known - at))]]) if at is not None and len(known) else np.nan
     return row

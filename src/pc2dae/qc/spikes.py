@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
 import numpy as np
 
 from pc2dae.arrays import Array, Bits, Mask
@@ -68,9 +70,9 @@ def spike(
 def moves(values: Array, valid: Mask, *, sigma: float) -> Mask:
     """Mask of samples with a change of more than 6 σ within ±2 samples, which indicates a change in the air."""
     x = np.where(valid, values, np.nan)
-    windows: Array = np.lib.stride_tricks.sliding_window_view(np.pad(x, 2, constant_values=np.nan), 5)
-    changed: Mask = np.fmax.reduce(windows, axis=1) - np.fmin.reduce(windows, axis=1) > 6 * sigma
-    return changed
+    padded = np.pad(x, 2, constant_values=np.nan)
+    around = [padded[n : n + len(x)] for n in range(5)]
+    return np.asarray(reduce(np.fmax, around) - reduce(np.fmin, around) > 6 * sigma)
 
 
 def _mirrors(x: Array, found: Mask) -> Mask:

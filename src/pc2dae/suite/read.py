@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable
+from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, get_args
@@ -48,6 +49,7 @@ def load_suite(source: str | Path) -> Suite:
     return parse_suite(text, where=path.name)
 
 
+@lru_cache(maxsize=32)  # every stage asks for the suite of its flight
 def parse_suite(text: str, *, where: str) -> Suite:
     """The suite written as TOML (or as the JSON of `Suite.model_dump_json`) in `text`; `where` names it in errors."""
     if text.lstrip().startswith("{"):

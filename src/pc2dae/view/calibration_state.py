@@ -36,7 +36,7 @@ def calibration_tables(flight: xr.Dataset, suite: Suite) -> list[Table]:
 
 
 def _row(flight: xr.Dataset, suite: Suite, name: str, files: dict[str, str]) -> Row:
-    attrs, bits, seen = flight[name].attrs, flight[f"qc_{name}"].values, observed(flight, name)
+    attrs, bits, seen = flight.variables[name].attrs, flight.variables[f"qc_{name}"].values, observed(flight, name)
     budget, label = budget_of(flight, name), str(attrs.get("calibration", ""))
     labels = _LABEL.findall(label)
     state = "calibrated" if labels else "zero checked" if budget is not None else "not calibrated"
@@ -46,7 +46,7 @@ def _row(flight: xr.Dataset, suite: Suite, name: str, files: dict[str, str]) -> 
     by += [f"pressure, exponent {attrs['pressure_exponent']:g}"] if "pressure_exponent" in attrs else []
     by += ["filter loading"] if "loading_correction" in attrs else []
     ends = [end for _, _, end, _ in labels]
-    start = flight["time"].values[0]
+    start = flight.variables["time"].values[0]
     ages = [(start - np.datetime64(end.removesuffix("Z"), "ns")) / np.timedelta64(1, "D") for end in ends]
     outside, loaded = (float(np.mean((bits[seen] & flag) != 0)) for flag in (OUTSIDE_CALIBRATION, FILTER_LOADED))
     inside = "within" if labels else "–"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -70,30 +69,33 @@ def flag_spans(bits: NDArray[np.int32], time: NDArray[np.int64]) -> list[Span]:
             _names(bits[a:b], kind),
             round(float(np.mean(kind_of[a:b] == kind)), 3),
         )
-        for a, b, kind in joined
+        for a, b, kind in joined.tolist()
     ]
 
 
-def runs_of(kind: NDArray[np.integer[Any]]) -> list[tuple[int, int, int]]:
-    """Stretches of equal numbers other than 0: first sample, one past the last, number."""
+def runs_of(kind: NDArray[np.integer[Any]]) -> NDArray[np.intp]:
+    """Stretches of equal numbers other than 0 (stretch, 3): first sample, one past the last, number."""
     edges = np.flatnonzero(np.diff(kind, prepend=0, append=0))
-    return [(int(a), int(b), int(kind[a])) for a, b in pairwise(edges) if kind[a]]
+    starts, stops = edges[:-1], edges[1:]
+    return np.asarray(np.stack([starts, stops, kind[starts]], axis=1)[kind[starts] != 0], np.intp)
 
 
-def _joined(found: list[tuple[int, int, int]], near: int) -> list[tuple[int, int, int]]:
+def _joined(found: NDArray[np.intp], near: int) -> NDArray[np.intp]:
     """Stretches of one kind that are at most `near` samples apart, as one."""
-    last: dict[int, int] = {}
-    out: list[tuple[int, int, int]] = []
-    for a, b, kind in found:
-        if kind in last and a - out[last[kind]][1] <= near:
-            out[last[kind]] = (out[last[kind]][0], b, kind)
-        else:
-            last[kind] = len(out)
-            out.append((a, b, kind))
-    return out
+    parts = [found[:0]]
+    for kind in np.unique(found[:, 2]):
+        own = found[found[:, 2] == kind]
+        first = np.flatnonzero(np.concatenate([[True], own[1:, 0] - own[:-1, 1] > near]))
+        last = np.concatenate([first[1:], [len(own)]]) - 1
+        parts.append(np.stack([own[first, 0], own[last, 1], own[first, 2]], axis=1))
+    joined = np.concatenate(parts)
+    return joined[np.argsort(joined[:, 0], kind="stable")]
 
 
 def _names(bits: NDArray[np.int32], kind: int) -> str:
     set_here = int(np.bitwise_or.reduce(bits))
-    mine = [name for name, bit in FLAGS.items() if set_here & bit and int(kinds(np.array([bit], np.int32))[0]) == kind]
+    mine = [name for name, bit in FLAGS.items() if set_here & bit and _KIND_OF[bit] == kind]
     return ", ".join(name.replace("_", " ") for name in mine) or KINDS[kind]
+
+
+_KIND_OF = {bit: int(kinds(np.array([bit], np.int32))[0]) for bit in FLAGS.values()}

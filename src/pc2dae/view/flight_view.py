@@ -83,7 +83,7 @@ class FlightView:
     @cached_property
     def time(self) -> Column:
         """Time stamps [ms since 1970]."""
-        return milliseconds(self.flight["time"].values)
+        return milliseconds(self.flight.variables["time"].values)
 
     @cached_property
     def measured(self) -> dict[str, Column]:
@@ -109,13 +109,13 @@ class FlightView:
         for c in self.suite.channels:
             if f"{c.name}_raw" not in self.flight:
                 continue
-            value = self.flight[c.name].values.astype(np.float64)
+            value = self.flight.variables[c.name].values.astype(np.float64)
             columns[c.name] = value
             for kind in ("unbounded", "response"):
                 if f"{c.name}_{kind}" in self.flight:
-                    columns[f"{c.name} {kind}"] = self.flight[f"{c.name}_{kind}"].values
+                    columns[f"{c.name} {kind}"] = self.flight.variables[f"{c.name}_{kind}"].values
             if f"{c.name}_uncertainty" in self.flight:
-                reach = COVERAGE_90 * self.flight[f"{c.name}_uncertainty"].values.astype(np.float64)
+                reach = COVERAGE_90 * self.flight.variables[f"{c.name}_uncertainty"].values.astype(np.float64)
                 columns[f"{c.name} low"] = np.maximum(value - reach, c.lower_bound)
                 columns[f"{c.name} high"] = value + reach
                 random = self.flight.get(f"{c.name}_random_uncertainty", self.flight[f"{c.name}_uncertainty"])
@@ -125,7 +125,7 @@ class FlightView:
     @cached_property
     def flags(self) -> dict[str, list[Span]]:
         """Stretches of flags by channel."""
-        return {name: flag_spans(self.flight[f"qc_{name}"].values, self.time) for name in self.suite.names}
+        return {name: flag_spans(self.flight.variables[f"qc_{name}"].values, self.time) for name in self.suite.names}
 
     @cached_property
     def spectra(self) -> dict[str, dict[str, list[float]]]:
@@ -223,13 +223,15 @@ class FlightView:
 
 def plain(data: Any) -> Any:
     """The same data in types that JSON has; numbers that are not finite become null."""
-    if isinstance(data, Mapping):
-        return {str(key): plain(value) for key, value in data.items()}
+    if data is None or type(data) in (str, int, bool):  # most of it
+        return data
+    if isinstance(data, float):  # NumPy's is one, too
+        return float(data) if math.isfinite(data) else None
     if isinstance(data, list | tuple):
         return [plain(value) for value in data]
-    if isinstance(data, np.generic):
-        return plain(data.item())
-    return None if isinstance(data, float) and not math.isfinite(data) else data
+    if isinstance(data, Mapping):
+        return {str(key): plain(value) for key, value in data.items()}
+    return plain(data.item()) if isinstance(data, np.generic) else data
 
 
 def json_text(data: Any) -> str:

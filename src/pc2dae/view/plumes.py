@@ -66,7 +66,7 @@ def plume_table(flight: xr.Dataset, plumes: Plumes, suite: Suite) -> Table | Non
     """One row per encounter: time, duration, integrated excess of each species, ratios."""
     if not plumes.intervals:
         return None
-    time, rate = flight["time"].values, suite.rate_hz
+    time, rate = flight.variables["time"].values, suite.rate_hz
     species = [s for s in SPECIES if s in plumes.species]
     per = plumes.survey.ratios
     kinds = [k for k in _RATIOS if (per["ratio"] == k).any()]
@@ -170,7 +170,7 @@ def combustion(mce: float) -> str:
 
 def plume_facts(clean: xr.Dataset, suite: Suite, plumes: Plumes) -> dict[str, Any]:
     """Encounters per channel, a row per crossing of smoke, and the ratios of the whole flight, for the API; ms."""
-    time, rate = milliseconds(clean["time"].values), suite.rate_hz
+    time, rate = milliseconds(clean.variables["time"].values), suite.rate_hz
     encounters, ratios = plumes.survey.encounters.copy(), plumes.survey.ratios
     for name in ("onset", "end", "peak_time"):
         if name in encounters:

@@ -34,7 +34,7 @@ def profile(flight: xr.Dataset, names: Sequence[str], height: Array) -> dict[str
     layer = np.digitize(height, edges) - 1
     channels = {}
     for name in names:
-        values = flight[name].values.astype(np.float64)
+        values = flight.variables[name].values.astype(np.float64)
         rows = []
         for k in range(len(edges) - 1):
             inside = values[(layer == k) & np.isfinite(values)]

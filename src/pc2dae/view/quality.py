@@ -78,7 +78,7 @@ def lag_tables(flight: xr.Dataset, facts: list[ChannelFacts]) -> list[Table]:
     """What each denoised channel estimates, and the response that was corrected, if any channel was to be."""
     why, rows = lag_not_corrected(flight), []
     for f in facts:
-        known = flight[f.name].attrs
+        known = flight.variables[f.name].attrs
         if f.target == "ambient":
             cells = [plus_minus(known[f"{key}_s"], known[f"{key}_uncertainty_s"]) for key in ("t90", "delay")]
             cells.append(number(known["effective_resolution_s"], 2))

@@ -33,11 +33,11 @@ def sensor_pairs(flight: xr.Dataset, suite: Suite, plumes: Plumes) -> list[dict[
 
     Both are compared as unbounded estimates at the coarser resolution of the two, so that a slow sensor makes no loops.
     """
-    time, smoke = milliseconds(flight["time"].values), in_smoke(flight, plumes.intervals)
+    time, smoke = milliseconds(flight.variables["time"].values), in_smoke(flight, plumes.intervals)
     signals = plumes.survey.signals
     found = [_compared(suite, signals, names, time, smoke) for names in _pairs(suite) if set(names) <= signals.keys()]
     shown = [pair for pair in found if pair is not None]
-    return [pair | {"remark": str(flight[pair["x"]].attrs.get("disagreement", ""))} for pair in shown]
+    return [pair | {"remark": str(flight.variables[pair["x"]].attrs.get("disagreement", ""))} for pair in shown]
 
 
 def _pairs(suite: Suite) -> list[tuple[str, str]]:

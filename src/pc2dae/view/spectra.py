@@ -27,7 +27,7 @@ def spectra_of(flight: xr.Dataset, channel: Channel, rate_hz: float) -> dict[str
         return None
     # The unbounded estimate: values clipped to the bound would have no spectrum.
     after = f"{name}_unbounded" if f"{name}_unbounded" in flight else name
-    before, then = (spectrum(flight[v].values.astype(np.float64), rate_hz) for v in (f"{name}_raw", after))
+    before, then = (spectrum(flight.variables[v].values.astype(np.float64), rate_hz) for v in (f"{name}_raw", after))
     if before is None or then is None:
         return None
     (frequency, raw), (_, estimate) = before, then

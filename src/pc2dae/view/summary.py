@@ -67,14 +67,14 @@ def channel_facts(flight: xr.Dataset, channel: Channel, t90_s: float | None = No
     """The facts of one channel; `t90_s` is its response time found in the flight."""
     name = channel.name
     denoised = f"{name}_raw" in flight
-    raw = flight[f"{name}_raw" if denoised else name].values.astype(np.float64)
+    raw = flight.variables[f"{name}_raw" if denoised else name].values.astype(np.float64)
     seen = observed(flight, name) & np.isfinite(raw)
     noise = float(noise_level(raw[None], seen[None]).sigma[0])
     uncertainty = _median(flight, f"{name}_uncertainty")
     random = _median(flight, f"{name}_random_uncertainty") if f"{name}_random_uncertainty" in flight else uncertainty
-    below, after = (_share_below(x[seen], channel.lower_bound) for x in (raw, flight[name].values))
+    below, after = (_share_below(x[seen], channel.lower_bound) for x in (raw, flight.variables[name].values))
     unit = units(channel.units)
-    known = flight[name].attrs
+    known = flight.variables[name].attrs
     target = str(known.get("target", "")) if has_estimate(flight, name) else ""
     summary = "nothing measured" if not seen.any() else f"noise σ {number(noise, 2)}"
     is_calibrated = budget_of(flight, name) is not None
@@ -88,7 +88,7 @@ def channel_facts(flight: xr.Dataset, channel: Channel, t90_s: float | None = No
         summary += " · calibrated"
     if denoised and below > 0:
         summary += f" · below bound {percent(below, 0)} → {percent(after, 0)}"
-    if denoised and has_low_zero(flight[f"qc_{name}"].values):
+    if denoised and has_low_zero(flight.variables[f"qc_{name}"].values):
         summary += " · zero offset below the bound"
     if "disagreement" in known:
         summary += " · disagrees with its duplicate"
@@ -108,14 +108,14 @@ def channel_facts(flight: xr.Dataset, channel: Channel, t90_s: float | None = No
         below,
         after if denoised else np.nan,
         float(np.mean(seen)),
-        flag_counts(flight[f"qc_{name}"].values),
+        flag_counts(flight.variables[f"qc_{name}"].values),
         target,
     )
 
 
 def _median(flight: xr.Dataset, name: str) -> float:
     """Median of a variable; NaN if it is absent or empty."""
-    values = flight[name].values if name in flight else np.array([np.nan])
+    values = flight.variables[name].values if name in flight else np.array([np.nan])
     return float(np.nanmedian(values)) if np.isfinite(values).any() else np.nan
 
 
@@ -125,13 +125,13 @@ def _share_below(values: Array, bound: float) -> float:
 
 def title(flight: xr.Dataset) -> str:
     """The flight's name and day."""
-    day = str(np.datetime_as_string(flight["time"].values[0], unit="D"))
+    day = str(np.datetime_as_string(flight.variables["time"].values[0], unit="D"))
     return f"{str(flight.attrs.get('id', 'flight')).replace('_', ' ')}, {day}"
 
 
 def lead(flight: xr.Dataset, suite: Suite, facts: list[ChannelFacts], plumes: int, early: Sequence[str] = ()) -> str:
     """The flight in a few sentences; `early` are the channels that are high from their first sample on."""
-    time = flight["time"].values
+    time = flight.variables["time"].values
     length = duration(float((time[-1] - time[0]) / np.timedelta64(1, "s")) + 1 / suite.rate_hz)
     begin, end = (str(np.datetime_as_string(t, unit="m"))[11:] for t in (time[0], time[-1]))
     text = f"{length} {MOVEMENTS[movement(flight)]} from {begin} to {end} UTC with the suite {suite.name}: "
@@ -159,7 +159,7 @@ def lead(flight: xr.Dataset, suite: Suite, facts: list[ChannelFacts], plumes: in
 
 def tiles(flight: xr.Dataset, suite: Suite, facts: list[ChannelFacts], plumes: int) -> list[Tile]:
     """Key figures in large type."""
-    time = flight["time"].values
+    time = flight.variables["time"].values
     length = duration(float((time[-1] - time[0]) / np.timedelta64(1, "s")) + 1 / suite.rate_hz)
     shown = [
         Tile(length, MOVEMENTS[movement(flight)]),
@@ -173,12 +173,12 @@ def tiles(flight: xr.Dataset, suite: Suite, facts: list[ChannelFacts], plumes: i
             shown.append(Tile(f"{np.median(gain):.1f} ×", "less noise, median channel"))
         below, after = (float(np.nanmean([getattr(f, key) for f in done])) for key in ("below", "below_after"))
         shown.append(Tile(f"{percent(below, 0)} → {percent(after, 0)}", "below the physical bound"))
-    if "ground_speed" in flight and np.isfinite(flight["ground_speed"].values).any():
-        shown.append(Tile(f"{np.nanmean(flight['ground_speed'].values):.1f} m/s", "mean speed"))
-    if "altitude" in flight and np.isfinite(flight["altitude"].values).any():
-        shown.append(Tile(f"{np.ptp(_finite(flight['altitude'].values)):.0f} m", "altitude range"))
-    if "air_temperature" in flight and np.isfinite(flight["air_temperature"].values).any():
-        ends = (f"{t:.0f}" for t in np.quantile(_finite(flight["air_temperature"].values), [0.01, 0.99]))
+    if "ground_speed" in flight and np.isfinite(flight.variables["ground_speed"].values).any():
+        shown.append(Tile(f"{np.nanmean(flight.variables['ground_speed'].values):.1f} m/s", "mean speed"))
+    if "altitude" in flight and np.isfinite(flight.variables["altitude"].values).any():
+        shown.append(Tile(f"{np.ptp(_finite(flight.variables['altitude'].values)):.0f} m", "altitude range"))
+    if "air_temperature" in flight and np.isfinite(flight.variables["air_temperature"].values).any():
+        ends = (f"{t:.0f}" for t in np.quantile(_finite(flight.variables["air_temperature"].values), [0.01, 0.99]))
         shown.append(Tile(f"{'–'.join(dict.fromkeys(ends))} °C", "air temperature"))
     return shown
 

@@ -22,7 +22,7 @@ def metres(flight: xr.Dataset) -> tuple[Array, Array] | None:
     """
     if "latitude" not in flight or "longitude" not in flight:
         return None
-    latitude, longitude = (flight[n].values.astype(np.float64) for n in ("latitude", "longitude"))
+    latitude, longitude = (flight.variables[n].values.astype(np.float64) for n in ("latitude", "longitude"))
     fixed = np.isfinite(latitude) & np.isfinite(longitude) & ((latitude != 0) | (longitude != 0))  # 0, 0: no fix
     if not fixed.any():
         return None
@@ -45,7 +45,7 @@ def heights(flight: xr.Dataset, rate_hz: float) -> tuple[Array, str] | None:
         altitude = flight["altitude"]
         found.append((altitude.values.astype(np.float64), str(altitude.attrs.get("long_name", "altitude"))))
     if "air_pressure" in flight:
-        pressure = flight["air_pressure"].values.astype(np.float64)
+        pressure = flight.variables["air_pressure"].values.astype(np.float64)
         usable = np.where(pressure > 0, pressure, np.nan)
         found.append((44_330.77 * (1 - (usable / 1013.25) ** 0.190263), "altitude from pressure (ICAO atmosphere)"))
     width = max(round(_CLIMB_S * rate_hz), 1)

@@ -36,7 +36,9 @@ def uncertainty_tables(flight: xr.Dataset, suite: Suite, intervals: Sequence[tup
     rows = []
     for name, own in found.items():
         cells = [_medians(own[part], smoke) if part in own else "–" for part in shown]
-        basis = str(flight[name].attrs["calibration"]) if budget_of(flight, name) is not None else NOT_INCLUDED
+        basis = (
+            str(flight.variables[name].attrs["calibration"]) if budget_of(flight, name) is not None else NOT_INCLUDED
+        )
         rows.append(Row([name, units(suite[name].units), *cells, basis]))
     head = ["channel", "unit", *(_PARTS[part] for part in shown), "calibration"]
     note = (
@@ -78,9 +80,9 @@ def parts(flight: xr.Dataset, name: str) -> dict[str, Array]:
 
     lag² = systematic² − calibration² − disagreement with duplicates².
     """
-    total = flight[f"{name}_uncertainty"].values.astype(np.float64)
+    total = flight.variables[f"{name}_uncertainty"].values.astype(np.float64)
     systematic, random, between = (
-        flight[key].values.astype(np.float64) if (key := f"{name}_{kind}_uncertainty") in flight else None
+        flight.variables[key].values.astype(np.float64) if (key := f"{name}_{kind}_uncertainty") in flight else None
         for kind in ("systematic", "random", "disagreement")
     )
     found = {"noise": total if random is None else random, "total": total}
@@ -89,8 +91,8 @@ def parts(flight: xr.Dataset, name: str) -> dict[str, Array]:
         found["duplicates"] = between
     budget = budget_of(flight, name)
     if budget is not None:
-        others = {n: flight[n].values for n in budget.cross if n in flight}
-        calibration = budget.parts(flight[name].values, others)
+        others = {n: flight.variables[n].values for n in budget.cross if n in flight}
+        calibration = budget.parts(flight.variables[name].values, others)
         found |= calibration
         left = left + sum(part**2 for part in calibration.values())
     if systematic is not None:

@@ -119,7 +119,7 @@ def with_estimate(
             sigma = np.hypot(sigma, known)
         result = _Result(value, estimate.unbounded[row], sigma, systematic, response, correlation, budget)
         new |= _variables(flight, channel, result, lag)
-        qc = flight[f"qc_{channel.name}"]
+        qc = flight.variables[f"qc_{channel.name}"]
         doubt = noise.sigma[row] if sigma is None else sigma
         clipped = np.where(value - estimate.unbounded[row] > RAISED * doubt, BELOW_BOUND, 0).astype(np.int32)
         new[f"qc_{channel.name}"] = ("time", qc.values | clipped, dict(qc.attrs))
