@@ -135,7 +135,7 @@ def test_pieces_are_the_whole(model, monkeypatch) -> None:
     rng = np.random.default_rng(8)
     values = 5 + rng.standard_normal((3, T)) + 20 * plume(700, 15)
     whole = run(model, values)
-    monkeypatch.setattr(adaptive, "PIECE", 257)
+    monkeypatch.setattr(adaptive, "PIECE", 3 * 257)
     pieces = run(model, values)
     for name in ("value", "unbounded", "sigma"):
         assert getattr(pieces, name) == pytest.approx(getattr(whole, name), abs=1e-5 * np.ptp(values))

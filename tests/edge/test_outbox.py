@@ -462,3 +462,25 @@ def test_a_state_that_cannot_be_one_is_refused_with_one_line(tmp_path: Path) -> 
     base.close()
     with pytest.raises(Pc2daeError, match=r"old\.db was written by another version of pc2dae; finish its flights"):
         Outbox(tmp_path / "old.db", identity="")
+
+
+def test_letters_are_counted_after_every_change() -> None:
+    def fail(outbox: Outbox) -> None:
+        with outbox.tick():
+            outbox.post("a", [(5, b"x")])
+            raise RuntimeError
+
+    with closing(Outbox(None, identity="")) as outbox:
+        assert outbox.count() == 0
+        with outbox.tick():
+            outbox.post("a", [(seq, b"x") for seq in range(5)])
+            outbox.post("b", [(0, b"x")])
+        assert outbox.count() == 6
+        with outbox.tick():
+            outbox.delivered([1, 2, 2, 99])
+            outbox.delivered([])
+            outbox.confirmed("a", 3)
+        assert outbox.count() == 2 == len(outbox.letters(0, -1))
+        with pytest.raises(RuntimeError):
+            fail(outbox)
+        assert outbox.count() == 2

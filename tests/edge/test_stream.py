@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 import tracemalloc
@@ -13,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pc2dae.arrays import Array
@@ -56,7 +57,7 @@ def averaging(back: int, ahead: int) -> AdaptiveDenoiser:
         wide = [
             np.pad(x, ((0, 0), (0, 0), (back, ahead)))
             for x in (
-                np.where(fine > 0, values + 0.1 * tau / gain * reading, 0) * fine,
+                np.where(fine > 0, values + 0.1 * tau / gain * (reading - bound), 0) * fine,
                 fine,
                 fine * (values - bound),
                 fine * group,
@@ -157,6 +158,7 @@ def assert_equal(ready: list[Ready], expected: Estimate) -> None:
 @pytest.mark.parametrize("lag", LAGS)
 @settings(max_examples=5, deadline=None)
 @given(length=st.integers(1, 420), cuts=st.lists(st.integers(1, 400), max_size=20), seed=st.integers(0, 5))
+@example(length=254, cuts=[], seed=2)  # a noise level so low that the flight's origin is not the stream's
 def test_any_chunking_equals_the_live_profile(variant: str, lag: str, length: int, cuts: list[int], seed: int) -> None:
     denoiser, data = replace(averaging(*VARIANTS[variant]), responses=LAGS[lag]), record(length, seed)
     ready = streamed(denoiser.engine(SUITE), chunks(samples(data), cuts))
@@ -395,8 +397,10 @@ def test_memory_does_not_grow() -> None:
     run(0)
     tracemalloc.start()
     run(1)
+    gc.collect()  # cycles that earlier tests have left would be counted, or not, by chance
     before = tracemalloc.get_traced_memory()[0]
     run(2)
+    gc.collect()
     grown = tracemalloc.get_traced_memory()[0] - before
     tracemalloc.stop()
     assert grown < 100_000

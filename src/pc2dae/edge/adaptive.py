@@ -10,7 +10,7 @@ from zlib import crc32
 
 import numpy as np
 
-from pc2dae.arrays import Floats, Mask
+from pc2dae.arrays import Floats, Mask, near
 from pc2dae.denoiser import LARGEST, WIDENED, Estimate, Job
 from pc2dae.edge.card import digest
 from pc2dae.edge.clusters import ALL, RECENT, Clusters, apart, chosen_at, clusters_of, rejoined
@@ -19,7 +19,7 @@ from pc2dae.edge.gap_fill import bridged
 from pc2dae.edge.lag import LagFree, Lags, within
 from pc2dae.edge.levels import Levels, of_flight, trailing
 from pc2dae.edge.onnx_check import Facts, card_of
-from pc2dae.edge.origin import known_from_later, near, origin_of
+from pc2dae.edge.origin import known_from_later, origin_of
 from pc2dae.edge.protobuf import Malformed
 from pc2dae.edge.runtime import open_session
 from pc2dae.edge.steps import FARTHEST, SteppedNetwork, Steps
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 INPUTS = ("values", "valid", "noise", "lag1", "bound", "group", "reading", "gain", "tau")
-PIECE = 4096  # samples estimated per run: bounds memory, and is long compared with the overlap
+PIECE = 32_768  # samples of all channels estimated per run: bounds memory, and is long compared with the overlap
 _CALIBRATED, _CALIBRATED_AIR = 0.9, 0.83  # factors on σ̂, of readings and of the air, from development flights
 _SHARE = 32  # a stream runs the network once per 1/32 of the look-ahead, which adds that much latency
 
@@ -234,8 +234,12 @@ class AdaptiveEngine(Engine):
         """Estimate and uncertainty, piece by piece to limit memory."""
         unbounded, spread = np.empty(record.values.shape), np.empty(record.values.shape)
         run = self.run if len(record.values) <= ALL or record.clusters is not None else self.runs()
-        for at, part in self.run_record(record, size=PIECE, progress=self.denoiser.progress, run=run):
+        size = PIECE // max(map(len, record.clusters or [record.values]))
+        for at, part in self.run_record(record, size=size, is_even=True, progress=self.denoiser.progress, run=run):
             unbounded[:, at], spread[:, at] = part.unbounded, part.sigma
+        is_long = record.values.shape[1] > size + self.look_back + self.look_ahead
+        if is_long and isinstance(self.denoiser.network, WholeNetwork):
+            self.denoiser.network.release()
         return unbounded, spread
 
 
@@ -283,9 +287,23 @@ def _stepped(data: bytes, name: str) -> Network:
 
 
 def _whole(data: bytes, name: str) -> Network:
-    session = open_session(data, name=name)
+    return WholeNetwork(open_session(data, name=name))
 
-    def network(*arrays: Floats) -> tuple[Floats, ...]:
-        return tuple(session.run(None, dict(zip(INPUTS, arrays, strict=True))))
 
-    return network
+class WholeNetwork:
+    """A network that is run on whole stretches."""
+
+    def __init__(self, session: Any) -> None:
+        self.session = session
+
+    def __call__(self, *arrays: Floats) -> tuple[Floats, ...]:
+        """What the network returns for its inputs, (batch, channel, time) each."""
+        return tuple(self.session.run(None, dict(zip(INPUTS, arrays, strict=True))))
+
+    def release(self) -> None:
+        """Give back the memory of the largest run; onnxruntime does so at the end of a run, here of one sample."""
+        from onnxruntime import RunOptions
+
+        options = RunOptions()
+        options.add_run_config_entry("memory.enable_memory_arena_shrinkage", "cpu:0")
+        self.session.run(None, dict.fromkeys(INPUTS, np.ones((1, 1, 1), np.float32)), options)

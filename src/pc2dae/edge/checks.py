@@ -32,7 +32,9 @@ class LiveChecks:
 
     def __call__(self, values: Floats, before: Floats) -> Bits:
         """Missing and stale readings (channel); stale is a slow sensor's repeat of its last value, in `before`."""
-        self._learn(before, self.ordinary.count == 0)  # samples screened by their sender were not checked here
+        is_first = self.ordinary.count == 0
+        if is_first.any():  # samples screened by their sender were not checked here
+            self._learn(before, is_first)
         absent = ~np.isfinite(values) | (values[:, None] == self.missing).any(axis=1)
         absent |= is_listed(values, self.ordinary) | is_wrapped(values, self.ordinary)
         is_end = (values == 0) | (values == self.bound) | (values == self.low) | (values == self.high)

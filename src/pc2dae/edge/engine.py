@@ -93,16 +93,25 @@ class Engine(ABC):
         record: Stretch,
         *,
         size: int,
+        is_even: bool = False,
         progress: Progress | None = None,
         run: Callable[[Stretch], Estimate] | None = None,
     ) -> Iterator[tuple[slice, Estimate]]:
-        """Estimates of a whole record, `size` samples at a time; `run` is that of the engine, or its runs."""
+        """Estimates of a whole record, `size` samples at a time; `run` is that of the engine, or its runs.
+
+        With `is_even`, all runs have the same number of samples: the first and last piece, which have no context on
+        one side, are longer by that.
+        """
         run, length = run or self.run, record.values.shape[1]
-        for start in range(0, length, size):
-            stop = min(start + size, length)
+        back, ahead = (self.look_back, self.look_ahead) if is_even else (0, 0)
+        start = 0
+        while start < length:
+            stop = start + size + (back if start == 0 else 0)
+            stop = length if stop + ahead >= length else stop
             yield slice(start, stop), run(record.part(start, stop, back=self.look_back, ahead=self.look_ahead))
             if progress is not None:
                 progress(stop, length)
+            start = stop
 
 
 class Runs:

@@ -43,7 +43,7 @@ class Gateway:
         now: Callable[[], float] = time.time,
     ) -> None:
         self.engine, self.outbox, self.quarantine, self.sample_log = engine, outbox, quarantine, sample_log
-        self.limit, self.clock, self.now = limit, clock, now
+        self.limit, self.clock, self.now, self.names = limit, clock, now, engine.suite.names
         self.flights = Flights(engine, outbox, clock)
         self.intake = MessageIntake(self.flights, outbox, patience_s=patience_s, clock=clock)
         self.health = Health(quarantine=None if quarantine is None else str(quarantine.path.resolve()))
@@ -55,7 +55,7 @@ class Gateway:
         is_written = False
         try:
             with self.outbox.tick():
-                if self.outbox.count() >= self.limit:
+                if self.health.outbox >= self.limit:
                     raise FullError(f"{self.limit:,} estimates wait for the consumer")
                 for payload, topic in zip(payloads, topics, strict=False):
                     self.intake.receive(tick, payload, topic)
@@ -163,14 +163,14 @@ class Gateway:
     def _message(self, name: str, ready: Ready) -> bytes:
         engine = self.engine
         calibrated = () if engine.calibration is None else tuple(engine.calibration.own)
-        return ready.message(name, engine.suite.names, engine.latency_s, engine.lags.ambient, calibrated)
+        return ready.message(name, self.names, engine.latency_s, engine.lags.ambient, calibrated)
 
     def _missing(self, letter: Letter) -> bytes:
         """A replacement for a damaged estimate: the same second without values."""
         progress = self.flights.get(letter.flight).progress
         behind = progress.stop - 1 - letter.seq
         time = progress.newest - round(behind * 1e6 / self.engine.suite.rate_hz)
-        return self._message(letter.flight, Ready.missing(letter.seq, time, len(self.engine.suite.names)))
+        return self._message(letter.flight, Ready.missing(letter.seq, time, len(self.names)))
 
     # ── counters ──
 

@@ -37,14 +37,11 @@ def without_lag(
     lag1: Floats,
     kernels: Sequence[Kernel | None],
     rate_hz: float = 1.0,
-    spacing: Sequence[int] | None = None,
 ) -> LagFree:
-    """Undo the known kernels; a channel without one remains as it is. With a `spacing`, all are of first order."""
+    """Undo the known kernels; a channel without one remains as it is."""
     if not any(kernels):
         one, zero = (np.broadcast_to(x, reading.shape) for x in (1.0, 0.0))  # takes no memory
         return LagFree(reading, reading, lag1, one, zero)
-    if spacing is not None:
-        return _without_first_order(reading, new, lag1, kernels, rate_hz, spacing)
     free = LagFree(reading.copy(), reading, np.array(lag1), np.ones(reading.shape), np.zeros(reading.shape))
     for row, kernel in enumerate(kernels):
         if kernel is not None:
@@ -53,12 +50,8 @@ def without_lag(
     return free
 
 
-def _without_first_order(
-    reading: Floats, new: Mask, lag1: Floats, kernels: Sequence[Kernel | None], rate_hz: float, spacing: Sequence[int]
-) -> LagFree:
-    """What `invert` gives for first-order kernels and known spacings, of all channels at once."""
-    keeps = np.array([[0.0 if kernel is None else memory(kernel.t90_s, rate_hz)] for kernel in kernels])
-    usual = np.array(spacing)[:, None]
+def _without_first_order(reading: Floats, new: Mask, lag1: Floats, keeps: Floats, usual: NDArray[np.int_]) -> LagFree:
+    """What `invert` gives for first-order kernels of all channels, by their memories and spacings (channel, 1)."""
     number = np.arange(reading.shape[1])
     before = np.full(reading.shape, -1)
     before[:, 1:] = np.maximum.accumulate(np.where(new, number, -1), axis=1)[:, :-1]  # the previous new sample
@@ -82,12 +75,13 @@ class Lags:
         self.suite, self.rate_hz = suite, suite.rate_hz
         self.known = [_live(responses.get(name)) if live else responses.get(name) for name in suite.names]
         self.kernels = [None if known is None else known.kernel for known in self.known]
+        self.is_undone = np.array([kernel is not None for kernel in self.kernels], bool)
         self.delay = np.array([0.0 if r is None else r.delay_s * suite.rate_hz for r in self.known])  # samples
         native = np.array([channel.native_rate_hz or suite.rate_hz for channel in suite.channels])
         slow = native < suite.rate_hz
         self.delay[slow] = np.round(self.delay[slow])  # there is no sample in between
         # A stream does not know the whole record, of which a flight takes the median.
-        self.spacing = [max(round(suite.rate_hz / rate), 1) for rate in native] if live else None
+        self.spacing = np.array([[max(round(suite.rate_hz / rate), 1)] for rate in native]) if live else None
         t90 = np.array([0.0 if kernel is None else kernel.t90_s for kernel in self.kernels])
         self.memory = np.array([memory(x, suite.rate_hz) for x in t90])
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -96,7 +90,7 @@ class Lags:
         finest = _WITHIN / suite.rate_hz
         self.delay_doubt = np.array([0.0 if r is None else np.hypot(r.delay_uncertainty_s, finest) for r in self.known])
 
-    @property
+    @cached_property
     def ambient(self) -> tuple[str, ...]:
         """The channels whose lag is undone."""
         return tuple(name for name, kernel in zip(self.suite.names, self.kernels, strict=True) if kernel is not None)
@@ -108,11 +102,17 @@ class Lags:
 
     def look_back_from(self, age: Floats) -> int:
         """Samples that suffice if each channel had its last new sample `age` samples before."""
+        memory, more = self._reach
+        if not self._cross and self.ambient:
+            memory = int(min(memory, age[self.is_undone].max()))
+        return memory + more
+
+    @cached_property
+    def _reach(self) -> tuple[int, int]:
+        """Samples after which a first-order sensor has forgotten the air, and those that delays need in addition."""
         tau = max((k.t90_s * self.rate_hz / LN10 for k in self.kernels if k is not None), default=0.0)
         memory = min(int(np.ceil(-np.log(FORGOTTEN) * tau)), LONGEST)
-        if not self._cross and self.ambient:
-            memory = int(min(memory, max(x for x, kernel in zip(age, self.kernels, strict=True) if kernel is not None)))
-        return memory + int(np.ceil(max(-self.delay.min(initial=0), 0))) - TAPS[0] * bool(self.delay.any())
+        return memory, int(np.ceil(max(-self.delay.min(initial=0), 0))) - TAPS[0] * bool(self.delay.any())
 
     @property
     def look_ahead(self) -> int:
@@ -120,7 +120,7 @@ class Lags:
         whole, part, _ = self._taps
         return int((whole + TAPS[-1] * (part[:, 0] > 0)).max(initial=0))
 
-    @property
+    @cached_property
     def whole(self) -> NDArray[np.intp]:
         """Whole samples of delay of each channel."""
         return np.asarray(np.floor(self.delay).astype(np.intp))
@@ -185,7 +185,7 @@ class Lags:
         """
         cross = self._cross
         if not cross:
-            return without_lag(reading, new, lag1, self.kernels, self.rate_hz, self.spacing)
+            return self._undo_own(reading, new, lag1)
         matrix = np.eye(len(self.known))
         signal, seen = reading.copy(), new.copy()
         for row, parts in cross.items():
@@ -195,11 +195,17 @@ class Lags:
         involved = np.linalg.matrix_power((matrix != 0).astype(np.float64), len(matrix)) > 0
         for row in cross:
             seen[row] = new[involved[row]].all(axis=0)
-        free = without_lag(signal, seen, lag1, self.kernels, self.rate_hz, self.spacing)
+        free = self._undo_own(signal, seen, lag1)
         air = np.linalg.solve(matrix, np.nan_to_num(free.values))
         for row in cross:
             free.values[row] = np.where(seen[row], air[row], reading[row])
         return free._replace(reading=reading)
+
+    def _undo_own(self, signal: Floats, new: Mask, lag1: Floats) -> LagFree:
+        """Each sensor's own signal without lag; in a stream all kernels are of first order."""
+        if self.spacing is None or not self.ambient:
+            return without_lag(signal, new, lag1, self.kernels, self.rate_hz)
+        return _without_first_order(signal, new, lag1, self.memory[:, None], self.spacing)
 
     @cached_property
     def _cross(self) -> dict[int, list[tuple[int, float]]]:
@@ -240,7 +246,7 @@ class Lags:
         shape = (-1,) + (1,) * (air.ndim - 1)
         lag = np.abs(air - response) * self.t90_doubt.reshape(shape)
         late = np.abs(air - before) * (self.delay_doubt * self.rate_hz).reshape(shape)
-        return np.asarray(np.hypot(np.nan_to_num(lag), np.nan_to_num(late)))
+        return np.asarray(np.hypot(np.fmax(lag, 0.0), np.fmax(late, 0.0)))  # unknown counts as 0
 
 
 class LiveResponse:
@@ -252,7 +258,6 @@ class LiveResponse:
         self.state: Floats = np.full((rows, lags.look_ahead + 5), np.nan)
         self.air, self.before, self.reading = self.state[:, 0], self.state[:, 1], self.state[:, 2]
         self.past = self.state[:, 3:]  # readings in step with the air, newest last
-        self.is_corrected = np.array([kernel is not None for kernel in lags.kernels])
         self.part = lags.delay - lags.whole
         self.logged = np.arange(rows), -1 - lags.whole  # the reading that is logged now …
         self.earlier = np.arange(rows), -2 - lags.whole  # … and the one before
@@ -263,14 +268,14 @@ class LiveResponse:
         Also the readings of this air, which are logged later by the whole samples of the delay.
         """
         lags, part = self.lags, self.part
-        if not self.is_corrected.any():
+        if not self.lags.is_undone.any():
             return np.full(air.shape, np.nan), np.zeros(air.shape), np.full(air.shape, np.nan)
         logged, systematic, coming = np.empty(air.shape), np.empty(air.shape), np.empty(air.shape)
         for t, now in enumerate(air.T):
             self.air[:] = np.where(np.isfinite(now), now, self.air)
             started = np.isfinite(self.reading)
             self.reading[:] = np.where(started, lags.memory * (self.reading - self.air), 0.0) + self.air
-            in_step = np.where(self.is_corrected & np.isfinite(now), self.reading, np.nan)
+            in_step = np.where(self.lags.is_undone & np.isfinite(now), self.reading, np.nan)
             self.past[:, :-1] = self.past[:, 1:].copy()
             self.past[:, -1] = in_step
             late, latest = (np.where(part > 0, x, 0.0) for x in (self.past[self.earlier], self.past[:, -2]))
@@ -289,7 +294,7 @@ def within(response: Floats, values: Floats, new: Mask, sigma: Floats, reach: in
     """
     count = response.shape[1]
     low, high = (_running(np.where(new, sign * values, -np.inf), reach, count) for sign in (-1, 1))
-    slack = WIDENED * np.nan_to_num(sigma)
+    slack = WIDENED * np.fmax(sigma, 0.0)  # unknown counts as 0
     limited = np.minimum(np.maximum(response, -low - slack), high + slack)
     return np.asarray(np.where(np.isfinite(high), limited, np.nan))
 

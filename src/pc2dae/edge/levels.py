@@ -53,7 +53,7 @@ class Levels:
 
 def in_range(values: Floats, seen: Mask, high: Floats | float) -> Mask:
     """Observations (channel, time) below the end of their range, `high` (channel): a clipped plume has no noise."""
-    return np.asarray(seen & (values < np.broadcast_to(high, len(values))[:, None]))
+    return np.asarray(seen & (values < np.reshape(high, (-1, 1))))
 
 
 def of_flight(values: Floats, seen: Mask, bound: Floats, high: Floats | float = np.inf) -> tuple[Levels, Mask]:

@@ -58,6 +58,8 @@ def raise_to_limits(
     estimate: Estimate, suite: Suite, values: Floats, is_limit: Mask, delay: NDArray[np.intp]
 ) -> Estimate:
     """The estimate of a whole record at or above its lower limits; `delay` of each channel in whole samples."""
+    if not is_limit.any():
+        return estimate
     limits = LowerLimits.of(suite, values, is_limit)
     if estimate.response is None:
         return limits.raised(estimate, estimate.unbounded)

@@ -9,12 +9,6 @@ from pc2dae.arrays import Floats, Mask
 NEAR = 2e4  # σ above the bound: float32 still resolves a thousandth of σ there
 
 
-def near(seen: Mask, before: int, after: int) -> Mask:
-    """Mask of samples with an observation at most `before` samples earlier or `after` samples later."""
-    count = np.cumsum(np.pad(seen, ((0, 0), (before + 1, after))), axis=1)
-    return np.asarray(count[:, before + after + 1 :] > count[:, : -before - after - 1])
-
-
 def known_from_later(sigma: Floats) -> Floats:
     """Noise levels with unknown ones replaced by the next known level, else the last one, else 1."""
     filled = np.array(sigma)
@@ -37,6 +31,8 @@ def origin_of(values: Floats, new: Mask, sigma: Floats, bound: Floats) -> Floats
     """
     origin = np.array(bound, dtype=np.float64)
     step = 2.0 ** np.ceil(np.log2(NEAR * sigma))
+    if (np.fmax.reduce(np.abs(values), axis=1, initial=0.0) + np.abs(origin) < step).all():  # nearly always
+        return origin[:, None]
     farthest = np.where(new, np.abs(values - origin[:, None]), 0.0).max(axis=1, initial=0.0)
     for row in np.flatnonzero(farthest >= step):
         away = np.median(values[row, new[row]]) - origin[row]

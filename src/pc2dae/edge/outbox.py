@@ -10,7 +10,8 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -77,11 +78,22 @@ class Outbox(StateFile):
 
     def __init__(self, path: Path | None, *, identity: str, wait_s: float = 5.0) -> None:
         super().__init__(path, _TABLES, wait_s=wait_s)
+        self._count: int | None = None  # letters, if known: SQLite counts them one by one
         try:
             with self.tick():
                 self._check(identity)
         except BaseException:
             self.close()
+            raise
+
+    @contextmanager
+    def tick(self) -> Iterator[None]:
+        """One transaction."""
+        try:
+            with super().tick():
+                yield
+        except BaseException:
+            self._count = None
             raise
 
     def _check(self, identity: str) -> None:
@@ -203,6 +215,7 @@ class Outbox(StateFile):
             "INSERT INTO outbox (flight, seq, payload, crc) VALUES (?, ?, ?, ?)",
             [(flight, seq, text, checksum(flight, seq, text)) for seq, text in letters],
         )
+        self._add(len(letters))
 
     def letters(self, after: int, limit: int) -> list[Letter]:
         """The oldest letters with a number above `after`."""
@@ -218,15 +231,20 @@ class Outbox(StateFile):
 
     def delivered(self, numbers: Sequence[int]) -> None:
         """Drop letters by number."""
-        self.base.executemany("DELETE FROM outbox WHERE n = ?", [(n,) for n in numbers])
+        self._add(-self.base.executemany("DELETE FROM outbox WHERE n = ?", [(n,) for n in numbers]).rowcount)
 
     def confirmed(self, flight: str, seq: int) -> None:
         """Drop a flight's letters up to `seq`, which the consumer has confirmed."""
-        self.base.execute("DELETE FROM outbox WHERE flight = ? AND seq <= ?", (flight, seq))
+        self._add(-self.base.execute("DELETE FROM outbox WHERE flight = ? AND seq <= ?", (flight, seq)).rowcount)
 
     def count(self) -> int:
         """Number of letters."""
-        return int(self.rows("SELECT count(*) FROM outbox")[0][0])
+        if self._count is None:
+            self._count = int(self.rows("SELECT count(*) FROM outbox")[0][0])
+        return self._count
+
+    def _add(self, letters: int) -> None:
+        self._count = None if self._count is None else self._count + letters
 
 
 def _progress(about: str) -> FlightProgress | None:

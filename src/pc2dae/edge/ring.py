@@ -72,9 +72,8 @@ class Ring:
 
     def stretch(self, start: int, stop: int, *, back: int, ahead: int) -> Stretch:
         """Columns `start` … `stop` − 1 with their context, as far as available."""
-        held = slice(0, self.stop - self.first)
-        levels = self.levels.each(lambda x: x[:, held])
-        arrays = (self.values[:, held], self.seen[:, held], self.new[:, held], levels, self.environment[:, held])
-        return Stretch(*arrays, held, first=self.first).part(
-            start - self.first, stop - self.first, back=back, ahead=ahead
-        )
+        first = max(start - back, self.first)
+        at = slice(first - self.first, min(stop + ahead, self.stop) - self.first)
+        levels = self.levels.each(lambda x: x[:, at])
+        arrays = (self.values[:, at], self.seen[:, at], self.new[:, at], levels, self.environment[:, at])
+        return Stretch(*arrays, slice(start - first, stop - first), first=first)

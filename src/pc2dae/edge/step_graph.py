@@ -1,11 +1,11 @@
 """An adaptive network as two graphs for a stream: one that begins a record, and one that continues it.
 
-Along time the network only slides. A sum over a window starts with a `Pad` of its series: in the graph that continues,
-the p columns of padding are those of the run before, and both graphs return them for the next run:
-    begins: joined = pad(x),   continues: joined = concat(past, x[w:]),   past' = joined[n : n + p + w],
-where the next block of columns starts n later. Convolutions have a short reach and stay as they are, which onnxruntime
-fuses: without the columns before, the first w of a block are not valid behind them, and the past holds these as well.
-All operators, their order and the weights are those of the file, so a stream gives what the whole record gives.
+Along time the network only slides. A sum over a window starts with a `Pad` of its series, and a convolution pads it
+itself: in the graph that continues, the p columns of padding are those of the run before, and both graphs return them
+for the next run:
+    begins: joined = pad(x),   continues: joined = concat(past, x),   past' = joined[n : n + p],
+where the next block of columns starts n later. All operators, their order and the weights are those of the file, and
+onnxruntime fuses them alike in both graphs, so a stream gives what the whole record gives.
 The scale of a channel is a maximum over time, which the first graph returns and the second one takes.
 """
 
@@ -23,8 +23,7 @@ SKIP = "columns_until_next"  # the input n
 _GRAPH, _METADATA = 7, 14
 _NODE, _INITIALIZER, _INPUT, _OUTPUT, _VALUE_INFO = 1, 5, 11, 12, 13
 _FLOAT, _INT64 = 1, 7
-_INT = 2  # type of an attribute
-_END = np.iinfo(np.int64).max
+_INT, _INTS = 2, 7  # types of attributes
 
 
 class StepGraphs(NamedTuple):
@@ -34,7 +33,6 @@ class StepGraphs(NamedTuple):
     continues: bytes
     state: tuple[str, ...]  # names of these inputs
     scale: int  # which of them is the scale (1, channel, 1)
-    invalid: int  # columns at the start of a block whose estimates are not valid
 
 
 class _Node(NamedTuple):
@@ -70,31 +68,22 @@ class _Rewriter:
         self.state: list[str] = []
         self.next: list[str] = []
         self.scale = 0
-        self.invalid: dict[str, int] = {}  # columns at the start of a series
 
     def take(self, node: _Node) -> None:
         """Copy a node, or replace it where it depends on earlier columns."""
-        invalid = max((self.invalid.get(name, 0) for name in node.inputs), default=0)
-        if node.kind == "Pad" and self._columns(node):
-            self._slide(node, invalid)
-            return
-        if node.kind == "ReduceMax" and self._known(node).tolist() == [-1]:
+        if node.kind == "Pad" and self._known(node)[len(self._known(node)) // 2 - 1]:
+            self._slide(node)
+        elif node.kind == "Conv" and any(_integers(node, "pads")[1:2]):
+            self._convolve(node)
+        elif node.kind == "ReduceMax" and self._known(node).tolist() == [-1]:
             self.scale = len(self.state)
             self.state.append(node.outputs[0])
             self.next.append(f"{node.outputs[0]}_next")
             if not self.continues:
                 self.nodes.append(node)
             self._add("Identity", self.next[-1], node.outputs[0])
-            return
-        if node.kind == "Conv":
-            invalid += next(iter(_integers(node, "pads")[1:2]), 0)
-        self.nodes.append(node)
-        self.invalid |= dict.fromkeys(node.outputs, invalid)
-
-    def _columns(self, node: _Node) -> int:
-        """Columns by which a series is padded on the left."""
-        pads = self._known(node)
-        return int(pads[len(pads) // 2 - 1])
+        else:
+            self.nodes.append(node)
 
     def _known(self, node: _Node) -> Array:
         """The second input of a node, a constant."""
@@ -103,31 +92,33 @@ class _Rewriter:
             raise Malformed
         return values
 
-    def _slide(self, node: _Node, invalid: int) -> None:
-        """A series with what comes before it, and its state after the run."""
-        rank, joined = len(self._known(node)) // 2, node.outputs[0]
-        past = f"{joined}_past"
-        if self.continues:
-            series = self._valid_part(node, invalid)
-            along = field(1, "axis") + field(3, rank - 1) + field(20, _INT)
-            self.nodes.append(_Node((past, series), (joined,), "Concat", (along,)))
-        else:
-            self.nodes.append(node)
-        end = self._add("Add", f"{joined}_end", SKIP, self._constant(self._columns(node) + invalid))
+    def _slide(self, node: _Node) -> None:
+        """A series with what comes before it, padded on the right as in the file."""
+        pads, series, joined = self._known(node).tolist(), node.inputs[0], node.outputs[0]
+        if self.continues and pads[-1]:
+            right = self._constant(*[0] * (len(pads) - 1), pads[-1])
+            series = f"{joined}_right"
+            self.nodes.append(node._replace(inputs=(node.inputs[0], right, *node.inputs[2:]), outputs=(series,)))
+        self._join(node, series, pads[len(pads) // 2 - 1], rank=len(pads) // 2)
+
+    def _convolve(self, node: _Node) -> None:
+        """A convolution of a series with what comes before it."""
+        (series, *weights), (top, left, bottom, right) = node.inputs, _integers(node, "pads")
+        joined = f"{node.outputs[0]}_joined"
+        pad = _Node((series, self._constant(0, 0, 0, left, 0, 0, 0, 0)), (joined,), "Pad")
+        self._join(pad, series, left, rank=4)
+        others = [each for each in node.attributes if _name(each) != "pads"]
+        pads = field(1, "pads") + b"".join(field(8, n) for n in (top, 0, bottom, right)) + field(20, _INTS)
+        self.nodes.append(node._replace(inputs=(joined, *weights), attributes=(*others, pads)))
+
+    def _join(self, pad: _Node, series: str, columns: int, *, rank: int) -> None:
+        """A series with `columns` before it, those of `pad` or of the run before, and its state after this run."""
+        joined, past = pad.outputs[0], f"{pad.outputs[0]}_past"
+        along = field(1, "axis") + field(3, rank - 1) + field(20, _INT)
+        self.nodes.append(_Node((past, series), (joined,), "Concat", (along,)) if self.continues else pad)
+        end = self._add("Add", f"{joined}_end", SKIP, self._constant(columns))
         self.next.append(self._add("Slice", f"{past}_next", joined, SKIP, end, self._constant(rank - 1)))
         self.state.append(past)
-
-    def _valid_part(self, node: _Node, invalid: int) -> str:
-        """The series of a `Pad` from its first valid column on, padded on the right as in the file."""
-        pads, series, name = self._known(node), node.inputs[0], node.outputs[0]
-        if invalid:
-            first, end, axis = (self._constant(n) for n in (invalid, _END, len(pads) // 2 - 1))
-            series = self._add("Slice", f"{name}_valid", series, first, end, axis)
-        if not pads[-1]:
-            return series
-        right = self._constant(*[0] * (len(pads) - 1), int(pads[-1]))
-        self.nodes.append(node._replace(inputs=(series, right, *node.inputs[2:]), outputs=(f"{name}_right",)))
-        return f"{name}_right"
 
     def _add(self, kind: str, output: str, *inputs: str) -> str:
         self.nodes.append(_Node(inputs, (output,), kind))
@@ -165,7 +156,7 @@ def step_graphs(data: bytes) -> StepGraphs:
                 rewriter.take(_Node.read(_message(value)))
         changed = b"".join([*kept, *rewriter.parts()])
         found.append(b"".join(field(number, changed if number == _GRAPH else value) for number, value in model))
-    return StepGraphs(found[0], found[1], tuple(rewriter.state), rewriter.scale, max(rewriter.invalid.values()))
+    return StepGraphs(found[0], found[1], tuple(rewriter.state), rewriter.scale)
 
 
 def _integers_of(tensor: memoryview) -> tuple[str, Array]:
@@ -179,12 +170,15 @@ def _integers(node: _Node, name: str) -> list[int]:
     """The integers of an attribute, none if there is no such attribute."""
     found: list[int] = []
     for attribute in node.attributes:
-        parts = list(fields(memoryview(attribute)))
-        if any(number == 1 and bytes(_message(value)).decode() == name for number, value in parts):
-            for number, value in parts:
+        if _name(attribute) == name:
+            for number, value in fields(memoryview(attribute)):
                 if number == 8:
                     found += [value] if isinstance(value, int) else varints(value)
     return found
+
+
+def _name(attribute: bytes) -> str:
+    return bytes(_message(dict(fields(memoryview(attribute)))[1])).decode()
 
 
 def _described(name: str, kind: int) -> bytes:

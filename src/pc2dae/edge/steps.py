@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from pc2dae.edge.adaptive import AdaptiveEngine
 
-BLOCK = 32  # columns per run for one new sample: full vectors, with which results are rounded as those of a flight
-FARTHEST = 12  # look-ahead [samples] for which a block has enough columns before the wanted one
+BLOCK = 8  # columns at least per run: full vectors, with which results are rounded as those of a flight
+FARTHEST = 12  # look-ahead [samples] for which a block is still short
 _SCALES = 64.0  # times the scale of a channel up to which squares do not overflow …
 _FAINT = 1e-4  # … and below which its noise would lose digits
 
@@ -51,7 +51,7 @@ class SteppedNetwork:
         return found
 
     def step(self, arrays: Sequence[Floats], skip: int, state: list[Floats]) -> list[Floats]:
-        """The same from the state before; the first columns of the outputs are not valid."""
+        """The same from the state before."""
         found: list[Floats] = self.continues.run(
             None, self._feed(arrays, skip) | dict(zip(self.graphs.state, state, strict=True))
         )
@@ -75,25 +75,21 @@ class _State:
 
 
 class Steps(Runs):
-    """Runs that continue from each other.
-
-    A block starts `lead` columns before the wanted ones, as many as the convolutions need; the state comes from there.
-    """
+    """Runs that continue from each other; a block starts `lead` columns before the wanted ones, to be full."""
 
     engine: AdaptiveEngine
 
     def __init__(self, engine: AdaptiveEngine, network: SteppedNetwork) -> None:
         super().__init__(engine)
         self.network = network
-        self.lead = BLOCK - 1 - engine.denoiser.look_ahead
+        self.lead = max(BLOCK - 1 - engine.denoiser.look_ahead, 0)
         self.state: _State | None = None
         self.clusters: Clusters = ()
         self.chosen = -1  # sample before which these were chosen
 
     def forget(self, sample: int) -> None:
         """Start again from the look-back if the state depends on samples from this one on."""
-        needed = self.network.graphs.invalid + self.engine.look_ahead + 1
-        if self.state is not None and sample < self.state.start + needed:
+        if self.state is not None and sample <= self.state.start + self.engine.look_ahead:
             self.state = None
 
     def __call__(self, stretch: Stretch) -> Estimate:
