@@ -2,12 +2,13 @@
 
     OMP_NUM_THREADS=1 python benchmarks/archive.py campaign --flights 48
 
-The loop opens, denoises and writes each flight, as `pc2dae denoise` would, one after another in one process. "With
-index" it also makes the row of the index and hashes, which is all that a worker does. All ways take turns, a few
-flights each, in an order that turns round: on a shared machine a processor second is worth more in one minute than in
-the next. What is paid once (processes, imports, a first flight) is separate from what each further flight costs.
-Processor time is that of client, scheduler and workers together; a flight per processor second is one per second and
-core. The peak is the largest resident memory of a worker, or of the loop's process.
+Every process is set up as a command is. The loop opens, denoises and writes each flight, as `pc2dae denoise` would,
+one after another in one process. "With index" it also makes the row of the index and hashes, which is all that a
+worker does. All ways take turns, a few flights each, in an order that turns round: on a shared machine a processor
+second is worth more in one minute than in the next. What is paid once (processes, imports, a first flight) is
+separate from what each further flight costs. Processor time is that of client, scheduler and workers together; a
+flight per processor second is one per second and core. The peak is the largest resident memory of a worker, or of the
+loop's process.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from pc2dae.archive.layout import DONE, Archive, FlightRecord
 from pc2dae.archive.run import denoise_all
 from pc2dae.archive.sources import FlightSource, find_sources, open_source
 from pc2dae.archive.task import Order, denoise_one, order_of
+from pc2dae.own_process import set_up_process
 from pc2dae.pipeline import denoise
 from pc2dae.registry import load_model
 
@@ -83,6 +85,7 @@ def peak_mb() -> float:
 
 def station(way: str, first: list[FlightSource], order: Order, folder: Path, pipe: Connection) -> None:
     """A process of its own for each way: get ready with a flight per worker, then do what comes until nothing does."""
+    set_up_process("dask", "pyarrow")
     with connected(workers=WORKERS[way]) if way in WORKERS else nullcontext() as client:
         model, archive = load_model(order.model), fresh(folder, "first")
         if client is None:

@@ -115,7 +115,7 @@ class Stage:
         """Kill −9 one process; gives back how long the client's own workers outlived it [s], None if there was none."""
         if role == "worker":
             owner = "client" if self.address is None else chance.choice(["worker1", "worker2"])
-            workers = [p for p in _children(self.running[owner].pid) if "spawn_main" in " ".join(p.cmdline())]
+            workers = [p for p in _children(self.running[owner].pid) if _is_worker(p)]
             if not workers:
                 return None
             chance.choice(workers).kill()
@@ -150,6 +150,13 @@ def _children(pid: int) -> list[psutil.Process]:
         return psutil.Process(pid).children(recursive=True)
     except psutil.NoSuchProcess:
         return []
+
+
+def _is_worker(process: psutil.Process) -> bool:
+    """Started by a nanny, or forked from the process that has imported everything."""
+    parent = process.parent()
+    above = parent.cmdline() if parent is not None else []
+    return "spawn_main" in " ".join(process.cmdline()) or "multiprocessing.forkserver" in " ".join(above)
 
 
 def run(source: Path, target: Path, *, kills: int, seed: int = 0, model: str = "adaptive", compared: int = 5,

@@ -62,8 +62,15 @@ def test_the_same_bytes_as_a_loop_for_any_number_of_workers(
     assert hashes(Archive(tmp_path / "c")) == loop
 
 
+def template_of(client: subprocess.Popen[str]) -> psutil.Process:
+    """The process that workers are forked from."""
+    return next(
+        p for p in psutil.Process(client.pid).children() if "multiprocessing.forkserver" in " ".join(p.cmdline())
+    )
+
+
 def workers_of(client: subprocess.Popen[str]) -> list[psutil.Process]:
-    return [p for p in psutil.Process(client.pid).children(recursive=True) if "spawn_main" in " ".join(p.cmdline())]
+    return template_of(client).children()
 
 
 def wait_for(archive: Archive, count: int, client: subprocess.Popen[str]) -> None:
@@ -95,11 +102,13 @@ def test_kill_9_of_a_worker_and_then_of_the_client(
     processes = [psutil.Process(client.pid), *workers_of(client)]
     heard = {c.laddr.ip for p in processes for c in p.net_connections() if c.status == psutil.CONN_LISTEN}
     assert heard == {"127.0.0.1"}  # nobody outside this machine can reach the cluster
+    assert template_of(client).num_threads() == 1  # a lock held by another would stay locked in a fork
     workers_of(client)[0].kill()
     wait_for(archive, 3, client)
 
     workers = workers_of(client)
     assert workers
+    workers.append(template_of(client))
     client.send_signal(signal.SIGKILL)
     client.wait()
     assert psutil.wait_procs(workers, timeout=20)[1] == []  # no worker outlives its client

@@ -14,16 +14,13 @@ from pc2dae.denoiser import Estimate
 from pc2dae.flight.schema import suite_of
 from pc2dae.metrics import ALL, score
 from pc2dae.metrics.flight import denoised_suite, estimate_of, raw_arrays
-from pc2dae.plumes.channel_signals import channel_signals
-from pc2dae.plumes.emission import NEEDED, Fuel, emission_factors, particles_per_mole
+from pc2dae.plumes.emission import NEEDED, Fuel, emission_factors
 from pc2dae.plumes.excess import Excess, add_up
-from pc2dae.plumes.gas_units import gases_in_ppb
+from pc2dae.plumes.flight_signals import flight_signals
 from pc2dae.plumes.ratio_rows import LEAST_SNR, RATIOS
 from pc2dae.plumes.ratios import Ratio, combustion_efficiency, integral_ratio
 from pc2dae.plumes.signals import Signal
 from pc2dae.plumes.species import have_ratio
-from pc2dae.plumes.species_signals import chosen_sensors, species_signals
-from pc2dae.plumes.survey import encounter_intervals
 from pc2dae.suite import Suite
 
 METRICS = ("smoothness", "hf_reduction", "negatives", "mean_10s_change")
@@ -74,14 +71,11 @@ def _plumes(clean: xr.Dataset) -> dict[str, int | float | None]:
     As in `survey`, without slopes and single encounters, which take most of its time and are not in the index.
     """
     suite = suite_of(clean)
-    signals = channel_signals(clean, suite)
-    molar, molar_suite, _ = gases_in_ppb(clean, suite)
-    species = species_signals(signals if molar is clean else channel_signals(molar, molar_suite), molar_suite)
-    channels = {name: suite[names[0]] for name, names in chosen_sensors(signals, suite).items()}
-    intervals = encounter_intervals(species, suite.rate_hz)
+    found = flight_signals(clean, suite)
+    species, intervals = found.species, found.intervals
     excess = _totals(species, intervals)
     gases = {name: total for name, total in excess.items() if species[name].units == "ppb"}
-    emitted = gases | _totals(particles_per_mole(species, clean, channels), intervals)
+    emitted = gases | _totals(found.particles, intervals)
     factors = emission_factors(emitted, Fuel()) if intervals else {}
     row: dict[str, int | float | None] = {"plumes": len(intervals)}
     row |= _with_sigma(RATIO_COLUMNS, _ratios(species, excess) if intervals else {})
