@@ -4,7 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 # Byte code is written even where containers forbid it: otherwise pytest rewrites 500 modules in each worker.
-PYTEST := OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n 2 --dist worksteal --durations 30
+# Tests of a file share servers and run in order; --dist worksteal would take them apart and turn them round.
+PYTEST := OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n 2 --dist loadfile --durations 30
 
 # $(call need,words,packages): install Debian packages as root, or say in one line what to install.
 need = if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; \
@@ -15,12 +16,12 @@ need = if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; \
 
 install: $(BIN)/.installed
 
-# What a user installs: enough for `make demo`. Byte code is made when a module is first imported: of most it is not.
+# What a user installs, and figures: enough for `make demo`. Byte code is made when a module is first imported: of most it is not.
 $(BIN)/.installed-base: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { echo "pc2dae needs Python 3.11 or newer; install it, or name it: make PYTHON=python3.12"; exit 2; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { $(call need,Python lacks its venv module:, python3-venv); }
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) --no-compile -e .
+	$(PIP) --no-compile -e '.[figures]'
 	@touch $@
 
 $(BIN)/.installed: $(BIN)/.installed-base
@@ -28,9 +29,11 @@ $(BIN)/.installed: $(BIN)/.installed-base
 	$(PIP) -e '.[dev]'
 	@touch $@
 
-# Browser and MQTT broker for the tests, from the system's packages.
+# Browser and MQTT broker for the tests, from the system's packages. Chromium itself does as well as its headless shell,
+# with a third more processor time.
 system:
-	@missing=""; command -v chromium >/dev/null || missing="$$missing chromium"; \
+	@missing=""; command -v chromium-headless-shell >/dev/null || { [ "$$(id -u)" != 0 ] && command -v chromium >/dev/null; } \
+	  || missing="$$missing chromium-headless-shell"; \
 	PATH="$$PATH:/usr/sbin" command -v mosquitto >/dev/null || missing="$$missing mosquitto"; \
 	if [ -n "$$missing" ]; then $(call need,the tests need,$$missing); fi
 

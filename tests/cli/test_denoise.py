@@ -151,10 +151,7 @@ def test_describe_prints_the_parameters_of_the_paper():
 
 
 @pytest.mark.slow
-def test_train_denoise_export_and_the_same_numbers_from_the_file(table, monkeypatch):
-    from tracing import trace_once  # imports torch
-
-    monkeypatch.setattr("pc2dae.training.export._trace", trace_once)
+def test_train_denoise_export_and_the_same_numbers_from_the_file(table, traced_once):
     words = ["train", "log.csv", "-o", "mymodel", "--suite", "own.toml", "--steps", "30", "--seed", "4"]
     out = run(*words).stdout.splitlines()
     assert out[0] == "lean on 1 flight, seed 4: trained"

@@ -36,9 +36,16 @@ def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("in_this_process")
 @pytest.mark.parametrize("name", PRINTED)
 def test_example(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    name: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    request: pytest.FixtureRequest,
 ) -> None:
-    steps = ["10"] if name == "05_train" else []
+    steps = []
+    if name == "05_train":
+        request.getfixturevalue("traced_once")
+        steps = ["10"]
     monkeypatch.setattr(sys, "argv", [f"{name}.py", str(tmp_path), *steps])
     runpy.run_path(str(EXAMPLES / f"{name}.py"), run_name="__main__")
     assert PRINTED[name] in capsys.readouterr().out

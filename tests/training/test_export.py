@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+import tracing
 from pc2dae.edge.card import parse_card
 from pc2dae.edge.onnx_check import inspect
 from pc2dae.edge.runtime import denoiser_of
@@ -22,7 +23,6 @@ from pc2dae.training import export
 from pc2dae.training.adaptive import pretrained
 from pc2dae.training.checkpoint import load_checkpoint, save_checkpoint
 from pc2dae.windows.scaling import Scaler
-from tracing import trace_once
 
 
 def card_and_network(suite, gain):
@@ -40,16 +40,17 @@ def card_and_network(suite, gain):
     return card, network
 
 
+pytestmark = pytest.mark.usefixtures("traced_once")
+
+
 @pytest.fixture(scope="module")
-def twin(suite):
+def twin(suite, traced_once):
     card, network = card_and_network(suite, 1)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(export, "_trace", trace_once)
-        return card, network, export.export_onnx(network, card)
+    return card, network, export.export_onnx(network, card)
 
 
 @pytest.fixture(scope="module")
-def wild(suite):
+def wild(suite, traced_once):
     """An export with huge random weights: only the output guarantee holds."""
     card, network = card_and_network(suite, 1e20)
     return denoiser_of(export._finish(export._trace(network, 3), card, suite), name="wild").network
@@ -105,18 +106,14 @@ def test_the_file_says_what_it_is_and_nothing_about_the_machine(twin, suite):
     assert b".py" not in data
 
 
-def test_the_same_network_gives_the_same_bytes(twin):
+def test_the_same_network_gives_the_same_bytes(twin, monkeypatch):
+    """Traced itself, and with its weights in the trace of another: see `tracing`."""
     card, network, data = twin
+    monkeypatch.setattr(export, "_graph", tracing._trace)
     assert export.export_onnx(network, card) == data
 
 
-@pytest.fixture
-def traced_once(monkeypatch):
-    """Tracing takes seconds; the graph is the same each time (the test above)."""
-    monkeypatch.setattr(export, "_trace", trace_once)
-
-
-def test_an_export_that_differs_is_refused(twin, traced_once, monkeypatch):
+def test_an_export_that_differs_is_refused(twin, monkeypatch):
     card, network, _ = twin
     trace = export._trace
 
@@ -150,7 +147,7 @@ def test_rounding_that_torch_shares_is_no_difference(suite, monkeypatch):
     assert export.verify_twin(network, twin, card) > export.TOLERANCE
 
 
-def test_weights_that_are_not_finite_are_not_exported(twin, traced_once, monkeypatch):
+def test_weights_that_are_not_finite_are_not_exported(twin, monkeypatch):
     card, network, _ = twin
     trace = export._trace
 
@@ -167,7 +164,7 @@ def test_weights_that_are_not_finite_are_not_exported(twin, traced_once, monkeyp
         export.export_onnx(network, card)
 
 
-def test_int8_tells_what_it_costs_or_refuses(twin, traced_once, monkeypatch):
+def test_int8_tells_what_it_costs_or_refuses(twin, monkeypatch):
     card, network, _ = twin
     data, change = export.export_int8(network, card)
     assert 0 < change <= export.INT8_LOSS_PERCENT
@@ -177,7 +174,7 @@ def test_int8_tells_what_it_costs_or_refuses(twin, traced_once, monkeypatch):
         export.export_int8(network, card)
 
 
-def test_a_checkpoint_is_exported_with_its_card_beside_it(twin, traced_once, tmp_path):
+def test_a_checkpoint_is_exported_with_its_card_beside_it(twin, tmp_path):
     card, network, _ = twin
     save_checkpoint(tmp_path / "run", network, card)
     line = export.export_checkpoint(tmp_path / "run", tmp_path / "out.onnx")

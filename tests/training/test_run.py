@@ -20,7 +20,7 @@ FILES = ("weights.safetensors", "card.json", "model.onnx", "history.csv")
 
 
 @pytest.fixture(scope="module")
-def finished(records, suite, tmp_path_factory):
+def finished(records, suite, tmp_path_factory, traced_once):
     folder = tmp_path_factory.mktemp("run") / "model"
     return folder, train(records, suite, SHORT, folder=folder)
 
@@ -84,8 +84,11 @@ CHILD = """
 import os, sys; sys.path[:0] = [{tests!r}, {tests!r} + "/.."]
 from pathlib import Path
 from conftest import SUITE, small_record
+from pc2dae.training import export
 from pc2dae.training.fit import TrainingSettings
 from pc2dae.training.run import TrainingPlan, train
+from tracing import graph_once
+export._graph = graph_once  # as `finished`
 plan = TrainingPlan(settings=TrainingSettings(steps=40, every=5, batch=4, warmup=5))
 records = [small_record(500, seed, truth=True) for seed in range(3)]
 for _ in sys.stdin:  # a new process for each line; torch, imported once, takes five seconds

@@ -91,7 +91,7 @@ def _white(generator, channels):
 
 
 @pytest.mark.slow
-def test_two_own_flights_do_no_harm_on_a_third(flown, tmp_path):
+def test_two_own_flights_do_no_harm_on_a_third(flown, tmp_path, traced_once):
     records, suite = flown
     train(records[:2], suite, TrainingPlan(begin="pretrained", settings=TUNING), folder=tmp_path / "model")
     shipped, tuned = (improvement(model, records[2], suite) for model in ("lean", tmp_path / "model"))

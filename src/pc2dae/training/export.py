@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import onnx
+import onnx_ir
 import torch
 from onnxruntime.quantization import QuantType, quantize_dynamic
 from torch import Tensor, nn
@@ -165,7 +166,15 @@ def verify_twin(network: nn.Module, twin: Network, card: Card) -> float:
 
 
 def _trace(network: nn.Module, channels: int) -> onnx.ModelProto:
-    """The graph for any batch and length."""
+    """The graph for any batch and length, optimised."""
+    program = torch.onnx.ONNXProgram(onnx_ir.from_proto(_graph(network, channels)), None)
+    with quiet():
+        program.optimize()
+    return bare(program)
+
+
+def _graph(network: nn.Module, channels: int) -> onnx.ModelProto:
+    """The graph before it is optimised, with every weight under its name."""
     window = [torch.rand(2, rows, WINDOW) for rows in (channels, channels, 3)]
     inputs: tuple[str, ...] = network.inputs  # type: ignore[assignment]
     example = (*window, torch.rand(2, channels))[: len(inputs)]
@@ -179,9 +188,11 @@ def _trace(network: nn.Module, channels: int) -> onnx.ModelProto:
             dynamic_shapes=tuple({0: batch} | ({} if name == "noise" else {2: time}) for name in inputs),
             dynamo=True,
             external_data=False,
+            optimize=False,
             verbose=False,
         )
-    return bare(program)
+    assert program is not None  # nosec B101  # for the type checker
+    return program.model_proto
 
 
 def bare(program: object) -> onnx.ModelProto:
