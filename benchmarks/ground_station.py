@@ -65,7 +65,7 @@ def paints(address: str, runs: int) -> dict[str, list[float]]:
     """Seconds until something is painted and until the flight is drawn, each in a new browser context."""
     found: dict[str, list[float]] = {"empty page": [], "page, first paint": [], "page, flight drawn": []}
     with sync_playwright() as playwright:
-        chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+        chromium = shutil.which("chromium") or shutil.which("chromium-headless-shell")
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
         for run in range(runs + 1):
             for name, path in (("empty page", "/health"), ("page", "/")):

@@ -51,7 +51,7 @@ def main() -> None:
     """Measure and print."""
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         report = write_report(Path(folder))
-        chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+        chromium = shutil.which("chromium") or shutil.which("chromium-headless-shell")
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
         page = browser.new_page(viewport={"width": 1440, "height": 900})
         page.goto(report.as_uri(), timeout=120_000)

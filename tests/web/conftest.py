@@ -5,7 +5,6 @@ Screenshots for a person to look at go to the folder named by PC2DAE_SCREENSHOTS
 
 from __future__ import annotations
 
-import fcntl
 import io
 import json
 import os
@@ -25,8 +24,9 @@ import numpy as np
 import pytest
 from ground import Ground, grounded, plain_csv
 
+from shared import made_once
+
 PATIENCE = 120_000  # ms; on a quiet machine everything answers within a few seconds
-ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 LAPTOP = {"viewport": {"width": 1440, "height": 900}, "color_scheme": "light"}
 
 
@@ -96,19 +96,15 @@ def free_port() -> int:
 
 
 @pytest.fixture(scope="session")
-def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def prepared(shared: Path) -> Path:
     """The data folder of a server that has read its simulated flight: made by the first worker, copied by all."""
-    base = tmp_path_factory.getbasetemp()
-    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
-    folder, done = shared / "prepared", shared / "prepared.done"
-    with (shared / "prepared.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not done.exists():
-            shutil.rmtree(folder, ignore_errors=True)
-            with _serving(folder) as address:
-                _reads_its_flight(address)
-            done.touch()
-    return folder
+
+    def make(folder: Path) -> None:
+        shutil.rmtree(folder, ignore_errors=True)
+        with _serving(folder) as address:
+            _reads_its_flight(address)
+
+    return made_once(shared / "prepared", make)
 
 
 def _reads_its_flight(address: str) -> None:
@@ -128,18 +124,6 @@ def station(prepared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     shutil.copytree(prepared, folder, dirs_exist_ok=True)
     with _serving(folder) as address:
         yield address
-
-
-@pytest.fixture(scope="module")  # not longer: while it lives, playwright's event loop runs, and no other can
-def browser() -> Iterator[Any]:
-    sync_api = pytest.importorskip("playwright.sync_api")
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        pytest.skip("chromium is not installed: make system")
-    with sync_api.sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS)
-        yield launched
-        launched.close()
 
 
 @pytest.fixture(scope="session")

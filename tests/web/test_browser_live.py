@@ -50,7 +50,7 @@ def test_live_through_the_death_of_the_broker(
         assert page.inner_text("#count-lost b") == "0"
         page.reload()
         page.wait_for_selector(".live canvas")
-        assert page.input_value("[data-channel=co2_li830] input") == "1"  # thresholds are kept
+        until(page, "document.querySelector('[data-channel=co2_li830] input').value === '1'")  # thresholds are kept
         page.click("#connect-button:has-text('Disconnect')")
         page.wait_for_selector("#connect-button:has-text('Connect'):not(:has-text('Disconnect'))")
 

@@ -17,7 +17,8 @@ from ground import LIMITS, Ground, grounded, plain_csv, wait_for
 
 
 def workers() -> list[psutil.Process]:
-    return [p for p in psutil.Process().children(recursive=True) if "pc2dae.web.worker" in " ".join(p.cmdline())]
+    first = [p for p in psutil.Process().children() if "pc2dae.web.template" in p.cmdline()]
+    return [worker for process in first for template in process.children() for worker in template.children()]
 
 
 def drop(ground: Ground, rows: int = 90) -> httpx.Response:
@@ -63,7 +64,7 @@ def test_whatever_happens_to_a_job_the_server_goes_on(tmp_path: Path) -> None:
 ])  # fmt: skip
 def test_a_job_ends_at_its_limits(change: dict[str, Any], said: str, tmp_path: Path) -> None:
     with grounded(tmp_path, limits=replace(LIMITS, **change)) as ground:
-        found = ground.drop(("a.csv", plain_csv(6000)))
+        found = ground.drop(("a.csv", plain_csv(40_000)))  # several seconds of work
     assert found["state"] == "failed"
     assert said in found["error"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import shutil
 import socket
@@ -12,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,6 +21,7 @@ from ground import Ground, grounded, wait_for
 
 from pc2dae.edge.broker import Broker
 from pc2dae.edge.publisher import Publisher
+from pc2dae.web.live_connection import BrokerConnection
 
 PASSWORD = "smoke over Konza"
 KONZA = {
@@ -90,6 +93,30 @@ def test_a_connection_that_fails_has_its_reason_at_once(
         assert "does not use TLS" in reason_of(ground, broker=here, tls=True)
     with mosquitto(tmp_path, free_port, *secured(certificate)), grounded(tmp_path / "other", any_broker=True) as ground:
         assert "is not trusted: self-signed certificate" in reason_of(ground, broker=here, tls=True)
+
+
+def test_a_connection_is_closed_even_at_the_moment_its_reason_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def work() -> None:
+        loop = asyncio.get_running_loop()
+        found: asyncio.Future[str] = loop.create_future()
+
+        async def to_thread(*_: Any) -> str:
+            return await found
+
+        own = SimpleNamespace(**vars(asyncio) | {"to_thread": to_thread})  # servers in other threads keep theirs
+        monkeypatch.setattr("pc2dae.web.live_connection.asyncio", own)
+        connection = BrokerConnection(Broker("127.0.0.1", 9), [], on_state=lambda: None, on_message=lambda *_: None)
+        connection.loop, connection.since = loop, loop.time()
+        connection.search = asyncio.create_task(connection._search())
+        while not found._callbacks:  # type: ignore[attr-defined]
+            await asyncio.sleep(0)
+        found.set_result("no broker")
+        await asyncio.sleep(0)
+        connection.search.cancel()
+        await asyncio.wait([connection.search], timeout=5)
+        assert connection.search.cancelled()
+
+    asyncio.run(work())
 
 
 @contextmanager

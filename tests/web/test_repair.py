@@ -32,7 +32,7 @@ def again(ground: Ground, flight: str, **how: Any) -> dict[str, Any]:
     return dict(ground.get(f"/api/flights/{flight}"))
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def asked(ground: Ground) -> dict[str, Any]:
     """A flight whose header leaves five things open."""
     return ground.drop(("kolibri.csv", kolibri()))

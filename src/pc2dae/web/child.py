@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import Any
 
-from pc2dae.web.jobs import end_child, start_child
+from pc2dae.web.forks import Fork, Template
 
 _GENTLY_S = 3.0
 
@@ -16,31 +16,31 @@ _GENTLY_S = 3.0
 class Child:
     """A pc2dae module running in a child process, which exits when its standard input is closed."""
 
-    def __init__(self, module: str) -> None:
-        self.module = module
-        self.process: asyncio.subprocess.Process | None = None
+    def __init__(self, template: Template, module: str) -> None:
+        self.template, self.module = template, module
+        self.process: Fork | None = None
+        self.is_stopped = False
 
     async def run(self, spec: dict[str, Any]) -> AsyncIterator[dict[str, Any]]:
         """Start the process and yield its messages until it exits."""
-        self.process = await start_child(self.module)
-        assert self.process.stdin is not None  # nosec B101  # for the type checker
-        assert self.process.stdout is not None  # nosec B101  # for the type checker
+        self.process = await self.template.fork(self.module)
         try:
-            with suppress(ConnectionError):
-                self.process.stdin.write(json.dumps(spec).encode() + b"\n")
-                await self.process.stdin.drain()
-            while line := await self.process.stdout.readline():
+            if self.is_stopped:  # before it was started
+                return
+            await self.process.send(spec)
+            while line := await self.process.readline():
                 with suppress(ValueError):
                     yield dict(json.loads(line))
         finally:
-            await end_child(self.process)
+            await self.process.end()
 
     async def end(self, *, gently: bool = False) -> None:
         """Stop the process; `gently` lets it disconnect from the broker first."""
+        self.is_stopped = True
         if self.process is None:
             return
-        if gently and self.process.stdin is not None:
-            self.process.stdin.close()
+        if gently:
+            self.process.close_input()
             with suppress(TimeoutError):
                 await asyncio.wait_for(self.process.wait(), _GENTLY_S)
-        await end_child(self.process)
+        await self.process.end()

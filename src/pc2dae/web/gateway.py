@@ -41,7 +41,3 @@ def main() -> None:
 def _wait_for_end(stop: threading.Event) -> None:
     sys.stdin.buffer.read()
     stop.set()
-
-
-if __name__ == "__main__":
-    main()

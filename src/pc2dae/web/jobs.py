@@ -1,25 +1,22 @@
-"""Jobs in child processes: queue, progress, cancellation, time limits; a spare worker is kept ready."""
+"""Jobs in child processes: queue, progress, cancellation, time limits."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import logging
-import os
 import signal
-import sys
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from typing import Any
 
 from pc2dae.errors import Pc2daeError
+from pc2dae.web.forks import Fork, Template
 from pc2dae.web.schemas import ServerJob
 from pc2dae.web.settings import Limits
 
 _KEPT = 500  # finished jobs to keep
-_LINE = 1 << 20  # bytes: longest message from a worker
-_SECRETS = ("PC2DAE_TOKEN", "PC2DAE_MQTT_PASSWORD")
 _log = logging.getLogger(__name__)
 
 Spec = dict[str, Any]
@@ -30,53 +27,37 @@ class QueueFull(Pc2daeError):
     """Too many jobs are waiting."""
 
 
-async def start_child(module: str, *arguments: str) -> asyncio.subprocess.Process:
-    """A Python child in its own session, without secrets in its environment, with one thread per library."""
-    environment = {k: v for k, v in os.environ.items() if k not in _SECRETS}
-    environment |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MPLBACKEND": "Agg"}
-    return await asyncio.create_subprocess_exec(
-        sys.executable, "-P", "-m", module, *arguments,
-        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
-        env=environment, limit=_LINE, start_new_session=True,
-    )  # fmt: skip
-
-
-async def end_child(child: asyncio.subprocess.Process) -> None:
-    """Kill a child process and all its descendants."""
-    if child.returncode is None:
-        with suppress(ProcessLookupError):
-            os.killpg(child.pid, signal.SIGKILL)
-    await child.wait()
-
-
 class Jobs:
     """All jobs; `on_start` is called when one starts, `finish` when one ends, to store its result."""
 
     def __init__(
-        self, limits: Limits, on_start: Callable[[ServerJob], None], finish: Finish, *, workers: int = 1
+        self,
+        limits: Limits,
+        template: Template,
+        *,
+        on_start: Callable[[ServerJob], None],
+        finish: Finish,
+        workers: int = 1,
     ) -> None:
-        self.limits, self.on_start, self.finish, self.count = limits, on_start, finish, workers
+        self.limits, self.template, self.on_start, self.finish = limits, template, on_start, finish
+        self.count = workers
         self.jobs: OrderedDict[str, ServerJob] = OrderedDict()
         self.specs: dict[str, Spec] = {}  # of queued jobs
         self.under_way: dict[str, asyncio.Task[None]] = {}
         self.changed: dict[str, asyncio.Event] = {}
         self.work = asyncio.Semaphore(0)
-        self.spare: asyncio.Task[asyncio.subprocess.Process] | None = None
         self.loops: list[asyncio.Task[None]] = []
         self.is_closed = False
 
     def start(self) -> None:
         """Start processing the queue."""
         self.loops = [asyncio.create_task(self._loop()) for _ in range(self.count)]
-        self._prepare_spare()
 
     async def stop(self) -> None:
         """Stop immediately; running jobs are restarted at the next start."""
         for task in [*self.loops, *self.under_way.values()]:
             task.cancel()
         await asyncio.gather(*self.loops, *self.under_way.values(), return_exceptions=True)
-        if self.spare is not None:
-            await end_child(await self.spare)
 
     def close(self) -> None:
         """Close the event streams of all followers."""
@@ -150,37 +131,32 @@ class Jobs:
         job.state = "working"
         self.on_start(job)
         self._note(job)
-        child = await self._child()
+        worker = await self.template.fork("pc2dae.web.worker")
         limits = {key: getattr(self.limits, key) for key in ("cpu_s", "memory_bytes", "file_bytes")}
         try:
             async with asyncio.timeout(self.limits.wall_s):
-                message = await self._messages_of(job, child, spec | {"kind": job.kind, "limits": limits})
+                message = await self._messages_of(job, worker, spec | {"kind": job.kind, "limits": limits})
         except TimeoutError:
             message = {"error": f"timed out after {self.limits.wall_s:g} s", "hint": "upload a shorter record"}
         finally:
-            await end_child(child)
-            self._prepare_spare()
+            await worker.end()
         if "done" in message:
             job.fraction = 1.0
             await self._end(job, "done", result=message["done"])
         else:
             await self._end(job, "failed", error=str(message["error"])[:500], hint=message.get("hint"))
 
-    async def _messages_of(self, job: ServerJob, child: asyncio.subprocess.Process, spec: Spec) -> dict[str, Any]:
+    async def _messages_of(self, job: ServerJob, worker: Fork, spec: Spec) -> dict[str, Any]:
         """Send a worker its job and read its messages until it ends."""
-        assert child.stdin is not None  # nosec B101  # for the type checker
-        assert child.stdout is not None  # nosec B101  # for the type checker
-        with suppress(ConnectionError):
-            child.stdin.write(json.dumps(spec).encode() + b"\n")
-            await child.stdin.drain()
+        await worker.send(spec)
         while True:
             try:
-                line = await child.stdout.readline()
+                line = await worker.readline()
                 message = json.loads(line) if line else None
             except ValueError:
                 return {"error": "worker sent invalid JSON", "hint": None}
             if message is None:
-                return {"error": _exit_reason(await child.wait(), self.limits), "hint": "is the file complete?"}
+                return {"error": _exit_reason(await worker.wait(), self.limits), "hint": "is the file complete?"}
             if "done" in message or "error" in message:
                 return dict(message)
             job.fraction, job.message = float(message["fraction"]), str(message["message"])[:200]
@@ -198,16 +174,6 @@ class Jobs:
     def _note(self, job: ServerJob) -> None:
         if (event := self.changed.pop(job.id, None)) is not None:
             event.set()
-
-    async def _child(self) -> asyncio.subprocess.Process:
-        """The spare worker, or a new one if the spare is in use or has exited."""
-        spare, self.spare = self.spare, None
-        child = await spare if spare is not None else None
-        return child if child is not None and child.returncode is None else await start_child("pc2dae.web.worker")
-
-    def _prepare_spare(self) -> None:
-        if self.spare is None:
-            self.spare = asyncio.create_task(start_child("pc2dae.web.worker"))
 
 
 def _exit_reason(code: int, limits: Limits) -> str:

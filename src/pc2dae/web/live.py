@@ -16,6 +16,7 @@ from pc2dae.errors import Pc2daeError
 from pc2dae.suite import load_suite
 from pc2dae.web.alarm_file import SavedAlarms
 from pc2dae.web.child import Child
+from pc2dae.web.forks import Template
 from pc2dae.web.live_connection import BrokerConnection
 from pc2dae.web.live_feed import LiveFeed
 from pc2dae.web.live_match import Match, Payload
@@ -35,8 +36,10 @@ _CONFIRM_S = 0.5
 class Live:
     """The connection to the broker, the gateway and the replay."""
 
-    def __init__(self, settings: Settings, suites: Suites, land: Callable[[Recording], None]) -> None:
-        self.settings, self.suites = settings, suites
+    def __init__(
+        self, settings: Settings, suites: Suites, *, template: Template, land: Callable[[Recording], None]
+    ) -> None:
+        self.settings, self.suites, self.template = settings, suites, template
         self.saved = SavedConnection(settings)
         self.wanted = self.saved.completed(Connect(), None)
         self.calibration: tuple[Path, ...] = ()  # of its readings; a replayed flight has its own
@@ -222,7 +225,7 @@ class Live:
                 continue
             if self.own is None:
                 self.feed.resume(self._confirmed().read())  # the numbers of another gateway are not ours
-            self.own = Child("pc2dae.web.gateway")
+            self.own = Child(self.template, "pc2dae.web.gateway")
             self.gateway = "own"
             self.feed.buffer.notify()
             spec = {"broker": self.saved.login(self.wanted), "topic_in": self.wanted.topic_in,
@@ -250,7 +253,7 @@ class Live:
         spec = {"file": file, "name": name, "speed": speed, "restamp": restamp, "broker": self.saved.login(self.wanted),
                 "topic": self.wanted.topic_in, "direct": self.replay.direct, "model": self.wanted.model,
                 "suite": suite, "exclude": exclude}  # fmt: skip
-        self.player = Child("pc2dae.web.replay")
+        self.player = Child(self.template, "pc2dae.web.replay")
         self.playing = asyncio.create_task(self._play(self.player, self.replay, spec))
         return self.replay
 

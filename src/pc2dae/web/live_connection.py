@@ -55,7 +55,8 @@ class BrokerConnection:
             if self.state != "connected":
                 where = f"{self.broker.host}:{self.broker.port}"
                 try:
-                    reason = await asyncio.wait_for(asyncio.to_thread(self.broker.problem, _REASON_S), _REASON_S)
+                    async with asyncio.timeout(_REASON_S):  # not `wait_for`, which can lose the cancellation by `close`
+                        reason = await asyncio.to_thread(self.broker.problem, _REASON_S)
                 except TimeoutError:  # the name server does not respond
                     reason = f"{where} does not respond"
                 is_mute = self.loop.time() - self.since > _REASON_S and not self.reason

@@ -74,7 +74,3 @@ def _report(**message: Any) -> None:
 def _end_with_parent() -> None:
     sys.stdin.buffer.read()
     os._exit(1)
-
-
-if __name__ == "__main__":
-    main()

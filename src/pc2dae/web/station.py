@@ -12,7 +12,8 @@ from typing import Any
 from pc2dae.atomic import write_text
 from pc2dae.errors import Pc2daeError, nearest
 from pc2dae.web.answers import field_of
-from pc2dae.web.jobs import Jobs, QueueFull, Spec, end_child, start_child
+from pc2dae.web.forks import Template, end_process, start_process
+from pc2dae.web.jobs import Jobs, QueueFull, Spec
 from pc2dae.web.live import Live
 from pc2dae.web.methods import LIVE, METHODS
 from pc2dae.web.problems import Refused, nothing
@@ -38,12 +39,15 @@ class Station:
         self.settings = settings
         self.store = Store(settings.data)
         self.suites = Suites(settings.data / "suites")
-        self.jobs = Jobs(settings.limits, self._on_start, self._finish, workers=settings.workers)
-        self.live = Live(settings, self.suites, self._land)
+        self.template = Template()
+        self.jobs = Jobs(settings.limits, self.template, on_start=self._on_start, finish=self._finish,
+                         workers=settings.workers)  # fmt: skip
+        self.live = Live(settings, self.suites, template=self.template, land=self._land)
         self.exports: dict[tuple[str, str | None, str], ServerJob] = {}
 
     async def start(self) -> None:
         """Resume unfinished jobs after a stop or crash, and create the gallery."""
+        await self.template.start()
         self.jobs.start()
         for flight in self.store.listed():
             self._resume(flight)
@@ -62,7 +66,7 @@ class Station:
     async def stop(self) -> None:
         """Shut down cleanly."""
         await self.live.stop()
-        await self.jobs.stop()
+        await asyncio.gather(self.jobs.stop(), self.template.stop())  # not in turn: it may be importing still
 
     # ── flights ──
 
@@ -104,7 +108,7 @@ class Station:
     async def check_files(self, folder: Path) -> None:
         """Check an upload in a child process; refuse hostile or useless files."""
         limits = self.settings.limits
-        child = await start_child(
+        child = await start_process(
             "pc2dae.web.upload_check",
             str(folder),
             str(limits.members),
@@ -118,7 +122,7 @@ class Station:
         except (TimeoutError, ValueError):
             verdict = (422, "the files could not be checked", "drop the instruments' files as they are")
         finally:
-            await end_child(child)
+            await end_process(child)
         if verdict is not None:
             raise Refused(verdict[0], verdict[1], hint=verdict[2])
 

@@ -1,7 +1,7 @@
 """The child process that runs one job and exits; uploaded files are opened nowhere else.
 
 It receives a job as one line of JSON on standard input and reports progress as JSON lines on standard output. It is
-started in advance, so that its imports are done when a job arrives, and exits when its parent does.
+forked from the template (`web/template.py`), which has imported what it needs, and exits when the server does.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ import sys
 import threading
 from typing import Any, BinaryIO
 
+from pc2dae.errors import explain
+from pc2dae.web import tasks
+from pc2dae.web.limits import confine
+
 
 def main() -> None:
     """Wait for a job, run it, report the outcome."""
     out = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)  # output printed by libraries must not be read as messages
-    from pc2dae.errors import explain
-    from pc2dae.web import tasks
-    from pc2dae.web.limits import confine
-
     line = sys.stdin.buffer.readline()
     if not line.strip():
         return
@@ -47,7 +47,3 @@ def _say(out: BinaryIO, message: dict[str, Any]) -> None:
 def _end_with_parent() -> None:
     sys.stdin.buffer.read()
     os._exit(1)
-
-
-if __name__ == "__main__":
-    main()
