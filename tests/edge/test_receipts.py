@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -86,7 +88,8 @@ class Clock:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 100.0
-        monkeypatch.setattr("pc2dae.edge.receipts.time.monotonic", lambda: self.now)
+        # The module's own name, not the function: event loops of servers in other threads use that too.
+        monkeypatch.setattr("pc2dae.edge.receipts.time", SimpleNamespace(monotonic=lambda: self.now))
 
 
 class Loop:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ from pc2dae.suite import load_suite
 
 def test_a_replay_states_its_speed_and_is_stamped_as_of_now_if_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     suite, now = load_suite("black-kite"), 1_800_000_000.25
-    monkeypatch.setattr(time, "time", lambda: now)
+    monkeypatch.setattr("pc2dae.edge.replay.time", SimpleNamespace(time=lambda: now))
     stamps = np.datetime64("2025-10-01T12:00:00") + np.arange(4).astype("timedelta64[s]")
     flight = new_flight(stamps, {"co_a": np.arange(4.0)}, suite, flight_id="f")
     own, shifted = messages(flight, suite, "f"), messages(flight, suite, "f", speed=10.0, restamp=True)

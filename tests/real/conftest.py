@@ -69,7 +69,7 @@ def open_record(record: RealRecord, folders: pytest.TempPathFactory) -> Opened:
     return _OPENED[record.id]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def ground(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ground]:
     """A server in this process."""
     with grounded(tmp_path_factory.mktemp("ground")) as running:
