@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import socket
 import subprocess
 import sys
 
@@ -14,6 +15,7 @@ from ground import wait_for
 
 from pc2dae.web.child import Child
 from pc2dae.web.forks import Fork, Template
+from pc2dae.web.template import spawn
 
 SERVER = """
 import asyncio
@@ -143,3 +145,14 @@ def test_a_child_that_is_stopped_before_it_starts_gets_no_task() -> None:
         return [message async for message in child.run({"kind": "unknown"})]
 
     assert asyncio.run(asyncio.wait_for(work(), 60)) == []
+
+
+@pytest.mark.parametrize(("text", "status"), [(b"", 0), (b"not JSON\n", 1)])
+def test_where_nothing_can_be_forked_a_worker_is_a_new_interpreter(text: bytes, status: int) -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        process = spawn("pc2dae.web.worker", theirs.fileno())
+        assert os.getsid(process) == process
+        ours.sendall(text)
+        ours.shutdown(socket.SHUT_WR)
+        assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == status

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
 from pc2dae.errors import Pc2daeError
+from pc2dae.own_process import CAN_FORK
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -22,7 +23,7 @@ _CONFIG = {
     **{f"distributed.worker.memory.{key}": False for key in ("target", "spill", "pause")},
     "distributed.worker.profile.enabled": False,  # at 100 Hz it would take a tenth of a worker's time
     # Workers are forked from a process that has imported everything once, and has one thread.
-    "distributed.worker.multiprocessing-method": "forkserver",
+    "distributed.worker.multiprocessing-method": "forkserver" if CAN_FORK else "spawn",
     # Without Dask's MALLOC_TRIM_THRESHOLD_, with which glibc maps and clears each large array: 13 % of the time.
     "distributed.nanny.pre-spawn-environ": {
         "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "JE_ARROW_MALLOC_CONF": "background_thread:false",

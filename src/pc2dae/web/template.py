@@ -1,9 +1,10 @@
-"""The process that workers are forked from: it imports what they need once, and never opens an uploaded file.
+"""The process that starts the workers: it imports what they need once, forks, and never opens an uploaded file.
 
 Standard input is a socket to the server. A packet `{"fork": NUMBER, "module": NAME}` with a descriptor starts the
 `main` of a module in a child, with the descriptor as its standard input and output; `{"kill": NUMBER}` kills a child
 and its descendants. When a child has ended, a line `{"number": …, "status": …}` is written to standard output. The
-template ends when the server closes the socket or dies, and its children with it.
+template ends when the server closes the socket or dies, and its children with it. Where processes cannot be forked,
+each child is a new interpreter that imports for itself.
 """
 
 from __future__ import annotations
@@ -19,22 +20,20 @@ from contextlib import suppress
 from importlib import import_module
 from typing import NoReturn
 
-from pc2dae.own_process import set_up_process
+from pc2dae.own_process import CAN_FORK, set_up_process
 
 _MODULES = (
     "pc2dae.web.worker", "pc2dae.web.gateway", "pc2dae.web.replay",
     # What nearly every job imports when it is needed. Not onnxruntime: it starts a thread.
     "scipy.signal", "pc2dae.align.ingest_report", "pc2dae.filters",
 )  # fmt: skip
-
-
 PACKET = 128  # bytes of a request, padded: sockets that keep messages apart are not known to every system
 
 
 def main() -> None:
-    """Import, then fork on request until the server is gone."""
+    """Import, then start children on request until the server is gone."""
     set_up_process()
-    for name in _MODULES:
+    for name in _MODULES if CAN_FORK else ():
         import_module(name)
     gc.collect()
     gc.freeze()  # a collection in a child would write to, and so copy, every page of memory it shares
@@ -59,13 +58,26 @@ def main() -> None:
             if "kill" in request:
                 _kill(children.get(request["kill"]))
                 continue
-            if (process := os.fork()) == 0:
-                _become(request["module"], descriptors[0])
+            start = _fork if CAN_FORK else spawn
+            children[request["fork"]] = start(request["module"], descriptors[0])
             os.close(descriptors[0])
-            children[request["fork"]] = process
     for process in children.values():
         _kill(process)
         os.waitpid(process, 0)
+
+
+def _fork(module: str, descriptor: int) -> int:
+    if (process := os.fork()) == 0:
+        _become(module, descriptor)
+    return process
+
+
+def spawn(module: str, descriptor: int) -> int:
+    """Run the `main` of a module in a new interpreter, with a descriptor as its standard input and output."""
+    code = f"from pc2dae.own_process import set_up_process as s; s()\nfrom {module} import main\nmain()"
+    files = [(os.POSIX_SPAWN_DUP2, descriptor, number) for number in (0, 1)]
+    command = [sys.executable, "-P", "-c", code]
+    return os.posix_spawn(sys.executable, command, os.environ, file_actions=files, setsid=True)
 
 
 def _become(module: str, descriptor: int) -> NoReturn:
