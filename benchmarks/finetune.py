@@ -26,7 +26,7 @@ from pc2dae.metrics import score
 from pc2dae.registry import load_model
 from pc2dae.simulate import fly_plan, plan_campaign
 from pc2dae.suite import Suite
-from pc2dae.training.finetune import SETTINGS, Comparison, finetune
+from pc2dae.training.finetune import SETTINGS, NetworkComparison, finetune
 from pc2dae.training.run import TrainingPlan, train
 from pc2dae.training.shipped import TUNING
 from pc2dae.windows.slicing import Record, record_of
@@ -70,7 +70,7 @@ def main() -> None:
         suite, records = flights(seed)
         for pair in combinations(range(3), 2):
             third = 3 - sum(pair)
-            with tempfile.TemporaryDirectory() as folder, patch.object(Comparison, "is_better", True):
+            with tempfile.TemporaryDirectory() as folder, patch.object(NetworkComparison, "is_better", True):
                 started = time.process_time()
                 card = tuned(variant, [records[i] for i in pair], suite, Path(folder) / "candidate")
                 spent.append(time.process_time() - started)

@@ -15,7 +15,7 @@ from pc2dae.metrics import score
 from pc2dae.registry import load_model
 from pc2dae.simulate import fly_plan, plan_campaign
 from pc2dae.training.adaptive import pretrained
-from pc2dae.training.finetune import SETTINGS, Comparison, TuningData, finetune, summary
+from pc2dae.training.finetune import SETTINGS, NetworkComparison, TuningData, finetune, summary
 from pc2dae.windows.slicing import Record, Segment, record_of
 
 SIGMA = np.array([10.0, 10.0, 1.0])
@@ -78,7 +78,7 @@ def test_a_wild_step_is_not_kept(tmp_path, suite):
 )
 def test_only_a_clear_and_worthwhile_gain_counts(after, standard_error, is_better):
     """More than 3 standard errors, and more than 0.5 % of a loss of 3."""
-    assert Comparison(3.0, after, standard_error).is_better == is_better
+    assert NetworkComparison(3.0, after, standard_error).is_better == is_better
 
 
 def test_the_network_is_given_the_noise_of_the_recorrupted_record(suite):

@@ -10,7 +10,7 @@ import httpx
 import pytest
 from ground import wait_for
 
-from pc2dae.web.view_models import FlightDetail, FlightShown, PlumesShown, Track
+from pc2dae.web.view_models import FlightDetail, FlightShown, PlumesShown, TrackShown
 
 pytestmark = pytest.mark.slow
 VIOLATIONS = """async () => {
@@ -83,4 +83,4 @@ def test_the_simulated_flight_is_as_described(client: httpx.Client) -> None:
     assert FlightDetail.model_validate(get(here)).has_truth
     assert FlightShown.model_validate(get(f"{here}/view", run=flight["default_run"])).profile is not None
     assert PlumesShown.model_validate(get(f"{here}/plumes")).table
-    assert Track.model_validate(get(f"{here}/track")).east
+    assert TrackShown.model_validate(get(f"{here}/track")).east

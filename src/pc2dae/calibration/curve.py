@@ -27,11 +27,11 @@ from pc2dae.errors import CalibrationError
 KIND = "pc2dae-calibration"
 
 
-class _Part(BaseModel):
+class _CurvePart(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
-class Curve(_Part):
+class Curve(_CurvePart):
     """The calibration of one channel."""
 
     units: str  # of the air
@@ -87,7 +87,7 @@ class Curve(_Part):
         return float(np.sqrt(max(size @ part @ size, 0.0)))
 
 
-class Calibration(_Part):
+class Calibration(_CurvePart):
     """The calibration of a payload at one time."""
 
     kind: Literal["pc2dae-calibration"] = "pc2dae-calibration"

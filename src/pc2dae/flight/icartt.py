@@ -166,7 +166,7 @@ def read_icartt(path: Path, suite: Suite | None = None) -> xr.Dataset:
     return flight
 
 
-class _Stored(BaseModel, extra="allow"):
+class _OwnComment(BaseModel, extra="allow"):
     """What `write_icartt` stores in a comment, beside a flight's other attributes."""
 
     suite: str = ""
@@ -177,7 +177,7 @@ class _Stored(BaseModel, extra="allow"):
 def _attributes(text: str, where: str) -> dict[str, Any]:
     """The attributes that `write_icartt` stored in the comments."""
     try:
-        return _Stored.model_validate_json(text).model_dump(exclude_unset=True)
+        return _OwnComment.model_validate_json(text).model_dump(exclude_unset=True)
     except ValidationError:
         raise FlightError(f"{where}: the comment '{OURS}' is damaged", hint="is the file complete?") from None
 

@@ -22,7 +22,7 @@ from pc2dae.flight.schema import (
     suite_of,
 )
 from pc2dae.plumes.channel_signals import channel_signals
-from pc2dae.plumes.duplicates import Comparison, compare, of_like_speed, on_common_background, widen
+from pc2dae.plumes.duplicates import SensorComparison, compare, of_like_speed, on_common_background, widen
 from pc2dae.plumes.outdoor import implausible
 from pc2dae.plumes.signals import Signal
 from pc2dae.suite import Suite
@@ -93,7 +93,9 @@ def _signals(flight: xr.Dataset) -> dict[str, Signal]:
     return on_common_background({n: s for n, s in channel_signals(flight, suite).items() if n in chosen}, suite)
 
 
-def _lines(flight: xr.Dataset, suite: Suite, signals: Mapping[str, Signal], compared: list[Comparison]) -> list[str]:
+def _lines(
+    flight: xr.Dataset, suite: Suite, signals: Mapping[str, Signal], compared: list[SensorComparison]
+) -> list[str]:
     """One line for all disagreements, with what was widened, and lines for implausible clean air."""
     apart = [c for c in compared if c.disagree]
     stated = all(f"{name}_uncertainty" in flight for c in apart for name in c.names)
@@ -107,7 +109,7 @@ def _lines(flight: xr.Dataset, suite: Suite, signals: Mapping[str, Signal], comp
 
 
 def _weights(
-    flight: xr.Dataset, suite: Suite, comparison: Comparison, signals: Mapping[str, Signal]
+    flight: xr.Dataset, suite: Suite, comparison: SensorComparison, signals: Mapping[str, Signal]
 ) -> dict[str, float]:
     """Weight of each sensor, constant over the flight: w = 1/(σ² + τ²), without sensors five times slower.
 

@@ -30,7 +30,7 @@ _LEAST_SNR = 10.0  # of the integrated excess, to compare gains
 
 
 @dataclass(frozen=True)
-class Difference:
+class SensorDifference:
     """A difference between sensors, its stated standard uncertainty, and the standard deviation between sensors.
 
     For two sensors, between² = (difference² − uncertainty²)/2, so that with it their difference is one standard
@@ -43,13 +43,13 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class SensorComparison:
     """Sensors of one species, compared."""
 
     names: tuple[str, ...]
     units: str
-    level: Difference  # in clean air [units]
-    gain: Difference  # in plumes, relative [1]
+    level: SensorDifference  # in clean air [units]
+    gain: SensorDifference  # in plumes, relative [1]
 
     @property
     def disagree(self) -> bool:
@@ -121,7 +121,7 @@ def on_common_background(signals: Mapping[str, Signal], suite: Suite) -> dict[st
     return found
 
 
-def compare(flight: xr.Dataset, suite: Suite, signals: Mapping[str, Signal]) -> list[Comparison]:
+def compare(flight: xr.Dataset, suite: Suite, signals: Mapping[str, Signal]) -> list[SensorComparison]:
     """Each group of duplicates with a signal, compared in clean air and in plumes."""
     found = []
     for group in groups(suite):
@@ -129,13 +129,13 @@ def compare(flight: xr.Dataset, suite: Suite, signals: Mapping[str, Signal]) -> 
         if len(names) > 1:
             level = _levels(flight, {name: signals[name] for name in names})
             alike = {name: signals[name] for name in of_like_speed(flight, suite, names)}
-            gain = _gains(flight, alike, suite.rate_hz) if len(alike) > 1 else Difference()
-            found.append(Comparison(names, suite[names[0]].units, level, gain))
+            gain = _gains(flight, alike, suite.rate_hz) if len(alike) > 1 else SensorDifference()
+            found.append(SensorComparison(names, suite[names[0]].units, level, gain))
     return found
 
 
-def between(values: Floats, variances: Floats) -> Difference:
-    """Difference of sensors (sensor, …) with stated variances (sensor,); rms over further axes, as levels drift.
+def between(values: Floats, variances: Floats) -> SensorDifference:
+    """SensorDifference of sensors (sensor, …) with stated variances (sensor,); rms over further axes, as levels drift.
 
     Q = Σ w (x − x̄)², w = 1/variance, x̄ = Σ w x / Σ w; τ² = (Q − (k − 1)) / (Σ w − Σ w²/Σ w) if Q > 4 (k − 1).
 
@@ -151,14 +151,14 @@ def between(values: Floats, variances: Floats) -> Difference:
     size = float(np.sqrt(np.mean((x[ends[1]] - x[ends[0]]) ** 2)))
     spare = len(x) - 1
     tau2 = (scatter - spare) / (w.sum() - (w**2).sum() / w.sum()) if scatter > _FACTOR**2 * spare else 0.0
-    return Difference(size, float(np.sqrt((1 / w[ends]).sum())), float(np.sqrt(tau2)))
+    return SensorDifference(size, float(np.sqrt((1 / w[ends]).sum())), float(np.sqrt(tau2)))
 
 
-def _levels(flight: xr.Dataset, signals: Mapping[str, Signal]) -> Difference:
-    """Difference of the backgrounds over the time in which all sensors measured."""
+def _levels(flight: xr.Dataset, signals: Mapping[str, Signal]) -> SensorDifference:
+    """SensorDifference of the backgrounds over the time in which all sensors measured."""
     seen = np.all([signal.seen for signal in signals.values()], axis=0)
     if not seen.any():
-        return Difference()
+        return SensorDifference()
     variances = [level_variance(flight, name, signal) for name, signal in signals.items()]
     return between(np.stack([signal.level[seen] for signal in signals.values()]), np.array(variances))
 
@@ -172,7 +172,7 @@ def level_variance(flight: xr.Dataset, name: str, signal: Signal) -> float:
     return float(np.mean(steady**2)) + signal.sum_variance * np.pi / 2 / min(max(int(clean.sum()), 1), averaged)
 
 
-def _gains(flight: xr.Dataset, signals: Mapping[str, Signal], rate_hz: float) -> Difference:
+def _gains(flight: xr.Dataset, signals: Mapping[str, Signal], rate_hz: float) -> SensorDifference:
     """Relative difference of the excess, integrated over plumes and so independent of each sensor's lag."""
     clearest = max(signals.values(), key=lambda s: float(np.max(np.nan_to_num(s.excess / s.limit))))
     margin = int(np.ceil(max(s.width_s for s in signals.values()) * rate_hz)) + 2
@@ -182,13 +182,13 @@ def _gains(flight: xr.Dataset, signals: Mapping[str, Signal], rate_hz: float) ->
     sums = np.array([sum(piece.value for piece in row) for row in pieces])
     sigma = np.sqrt([sum(piece.random**2 for piece in row) for row in pieces])
     if not parts or not np.all(sums > _LEAST_SNR * sigma):
-        return Difference()
+        return SensorDifference()
     budgets = [budget_of(flight, name) for name in signals]
     gain = np.array([0.0 if budget is None else budget.gain for budget in budgets])
     return between(np.log(sums), (sigma / sums) ** 2 + gain**2)
 
 
-def widen(flight: xr.Dataset, comparison: Comparison, signals: Mapping[str, Signal]) -> dict[str, Any]:
+def widen(flight: xr.Dataset, comparison: SensorComparison, signals: Mapping[str, Signal]) -> dict[str, Any]:
     """The disagreeing channels with their uncertainty widened by τ, in plumes also by the difference of gain.
 
     A channel without a stated uncertainty is only labelled.

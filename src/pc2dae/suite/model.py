@@ -42,11 +42,11 @@ _TAKEN = (*ENVIRONMENT, *MOTION, "time", "trajectory", "row", "row_time", "row_i
 Name = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$", max_length=64)]
 
 
-class _Part(BaseModel):
+class _SuitePart(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
-class Channel(_Part):
+class Channel(_SuitePart):
     """One measured quantity of one sensor."""
 
     name: Name
@@ -158,14 +158,14 @@ class Channel(_Part):
         return self
 
 
-class Family(_Part):
+class Family(_SuitePart):
     """Channels that share a physical principle, and so a head in the paper's network."""
 
     name: Name
     channel: tuple[Channel, ...] = Field(min_length=1)
 
 
-class TimeColumn(_Part):
+class TimeColumn(_SuitePart):
     """How a plain CSV writes its time."""
 
     column: str = "time"
@@ -183,7 +183,7 @@ class TimeColumn(_Part):
         return text
 
 
-class Suite(_Part):
+class Suite(_SuitePart):
     """The payload of a flight as data: another team's suite is another TOML file."""
 
     name: str = Field(min_length=1)

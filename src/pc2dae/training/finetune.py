@@ -60,7 +60,7 @@ class Recorrupted:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class NetworkComparison:
     """Losses of two networks on the same held-out recorruptions."""
 
     before: float
@@ -149,7 +149,7 @@ class TuningData:
         weight = self._weight(crops.valid & np.isfinite(crops.values), spread, index)
         return Recorrupted(tuple(map(_tensor, inputs)), _tensor(inputs[0] + (target - noisy)), _tensor(weight))
 
-    def compare(self, network: Adaptive, held_out: Sequence[Segment], rng: np.random.Generator) -> Comparison:
+    def compare(self, network: Adaptive, held_out: Sequence[Segment], rng: np.random.Generator) -> NetworkComparison:
         """The shipped network and `network` on the held-out part of recorrupted records, run as `denoise` does."""
         jobs = [self._job(self.denoiser.network), self._job(_in_numpy(network))]
         blocks = []  # mean loss of the two in each block
@@ -173,7 +173,7 @@ class TuningData:
             raise ModelError("tuning diverged: the tuned network gives estimates that are not finite",
                              hint="check the flights with `pc2dae inspect`")  # fmt: skip
         error = np.std(before - after, ddof=1) / np.sqrt(len(blocks))
-        return Comparison(float(before.mean()), float(after.mean()), float(error))
+        return NetworkComparison(float(before.mean()), float(after.mean()), float(error))
 
     def _recorrupt(self, values: Any, valid: Any, index: Any, rng: np.random.Generator) -> tuple[Array, Array]:
         return recorrupt(values, valid, np.nan_to_num(self.sigma[index]), self.lag1[index], rng)

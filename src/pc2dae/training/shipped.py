@@ -14,7 +14,7 @@ from pc2dae.edge.card import check_digest, parse_card
 from pc2dae.model.batch import Batch
 from pc2dae.model.pc2dae import PC2DAE, VARIANTS
 from pc2dae.suite import Suite, parse_suite
-from pc2dae.training.finetune import Comparison
+from pc2dae.training.finetune import NetworkComparison
 from pc2dae.training.fit import TrainingSettings
 from pc2dae.windows.scaling import Scaler
 
@@ -47,7 +47,7 @@ def _facts(suite: Suite) -> list[tuple[object, ...]]:
     return [(suite.rate_hz,), *channels]
 
 
-def keep_if_better(network: PC2DAE, shipped: dict[str, Tensor], judged: Sequence[Batch]) -> Comparison:
+def keep_if_better(network: PC2DAE, shipped: dict[str, Tensor], judged: Sequence[Batch]) -> NetworkComparison:
     """Leave in `network` the mean of its weights and the `shipped` ones, or these alone if the gain is not clear.
 
     Two networks tuned in different directions lose less when averaged with where they came from.
@@ -55,7 +55,7 @@ def keep_if_better(network: PC2DAE, shipped: dict[str, Tensor], judged: Sequence
     tuned = {name: 0.5 * (value + shipped[name]) for name, value in network.state_dict().items()}
     before, after = (_losses(network, weights, judged) for weights in (shipped, tuned))
     error = float(np.std(before - after, ddof=1) / np.sqrt(len(before)))
-    result = Comparison(float(before.mean()), float(after.mean()), error, WORTHWHILE)
+    result = NetworkComparison(float(before.mean()), float(after.mean()), error, WORTHWHILE)
     network.load_state_dict(tuned if result.is_better else shipped)
     return result
 

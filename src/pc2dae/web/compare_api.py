@@ -9,7 +9,7 @@ from fastapi.responses import JSONResponse
 
 from pc2dae.web.beside import beside
 from pc2dae.web.columns import ColumnFile
-from pc2dae.web.compare_models import Beside, Difference, SensorPair
+from pc2dae.web.compare_models import Beside, RunDifference, SensorPair
 from pc2dae.web.difference import difference
 from pc2dae.web.flights_api import At, Moment, Of, ready_run
 from pc2dae.web.problems import Refused, nothing
@@ -28,7 +28,7 @@ def get_difference(
     start: Annotated[Moment, Query(alias="from")] = None,
     stop: Annotated[Moment, Query(alias="to")] = None,
     points: Annotated[int, Query(ge=10, le=20_000)] = 1500,
-) -> Difference:
+) -> RunDifference:
     """Other run minus run over time; mean bias and RMS of all samples of the range, the series thinned to `points`."""
     store = station.store
     known = [c["name"] for c in (store.facts(flight.id) or {}).get("channels", [])]

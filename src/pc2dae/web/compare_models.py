@@ -18,7 +18,7 @@ class DifferenceOf(BaseModel):
     targets: list[str] = Field(description='what run and other estimate: "ambient" (the air) or "response"')
 
 
-class Difference(BaseModel):
+class RunDifference(BaseModel):
     """Other minus run over common times [ms since 1970]."""
 
     time: list[int]

@@ -6,7 +6,7 @@ import numpy as np
 
 from pc2dae.arrays import Array
 from pc2dae.view.series import Column, Columns, bucket_times, buckets, cut, extremes
-from pc2dae.web.compare_models import Difference, DifferenceOf, Numbers
+from pc2dae.web.compare_models import DifferenceOf, Numbers, RunDifference
 
 _COVERAGE_90 = 1.645  # as `view.flight_view.COVERAGE_90`, which needs pandas
 
@@ -20,12 +20,12 @@ def difference(
     start: float | None,
     stop: float | None,
     points: int,
-) -> Difference:
+) -> RunDifference:
     """Other minus run, of the channels that both have, within a stretch of time [ms]."""
     here = cut(time, start, stop)
     width = buckets(len(time[here]), points)
     channels = {name: _of(run, other, name, here, width) for name in names if name in run and name in other}
-    return Difference(time=bucket_times(time[here], width).tolist(), channels=channels)
+    return RunDifference(time=bucket_times(time[here], width).tolist(), channels=channels)
 
 
 def _of(run: Columns, other: Columns, name: str, here: slice, width: int) -> DifferenceOf:

@@ -13,7 +13,7 @@ from pc2dae.web.series import series, track
 from pc2dae.web.station import FORMATS, Station, slug
 from pc2dae.web.store import new_id
 from pc2dae.web.uploads import receive_upload
-from pc2dae.web.view_models import FlightDetail, FlightShown, PlumesShown, Series, Track
+from pc2dae.web.view_models import FlightDetail, FlightShown, PlumesShown, Series, TrackShown
 
 routes = APIRouter(prefix="/api/flights", tags=["flights"])
 _MOST_MS = 4e12  # the year 2096
@@ -173,7 +173,7 @@ def get_series(
     return Response(text, media_type="application/json")
 
 
-@routes.get("/{flight}/track", response_model=Track | None)
+@routes.get("/{flight}/track", response_model=TrackShown | None)
 def get_track(station: At, flight: Of) -> Response:
     """East, north and altitude [m] over time, each null where not known; null where the flight has none."""
     return Response(track(station.store, flight), media_type="application/json")

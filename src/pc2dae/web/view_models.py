@@ -97,7 +97,7 @@ class MeasuredChannel(_Stored):
     stale: float | None
 
 
-class Verdict(_Stored):
+class FamilyVerdict(_Stored):
     """Whether a family is denoised."""
 
     family: str
@@ -136,7 +136,7 @@ class FlightDetail(Flight):
     runs: list[RunDetail]
     rate_hz: float | None
     channels: list[MeasuredChannel]
-    verdicts: list[Verdict]
+    verdicts: list[FamilyVerdict]
     motion: dict[str, float | Numbers | None]
     environment: dict[str, Numbers]
     gaps: list[dict[str, Any]]
@@ -295,7 +295,7 @@ class Series(_Stored):
     channels: dict[str, ChannelSeries]
 
 
-class Track(_Stored):
+class TrackShown(_Stored):
     """Position over time [m]; null where not known."""
 
     time: list[Ms]

@@ -15,7 +15,7 @@ export const mapCard = () => el("aside", { id: "track-side", "aria-label": "Map 
 export class FlightMap {
   /** @type {any} */ hasMap;
   /** @type {any} */ hasProfile;
-  /** @type {Schemas["Track"] | null} */ track;
+  /** @type {Schemas["TrackShown"] | null} */ track;
   /** @type {Schemas["FlightShown"]} */ view;
   /** `onChannel(name)`, `onHover(ms or null)`, `onPlume(index)`. */
   constructor({ onChannel, onHover, onPlume }) {
