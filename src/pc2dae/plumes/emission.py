@@ -17,7 +17,7 @@ from pc2dae.errors import FlightError
 from pc2dae.flight.air import CARBON_G, MOLAR_MASS_G, moles_per_m3
 from pc2dae.flight.conditions import air_of
 from pc2dae.plumes.excess import Excess, add_up
-from pc2dae.plumes.gas_units import without_gaps
+from pc2dae.plumes.gas_units import interpolated
 from pc2dae.plumes.ratios import Ratio, propagated
 from pc2dae.plumes.signals import Signal, scaled
 from pc2dae.plumes.species import PARTICLES
@@ -127,7 +127,7 @@ def particles_per_mole(
     for name in (name for name in PARTICLES if name in species and species[name].units in NG_M3):
         air, units = moles_per_m3(*air_of(flight, channels[name])), species[name].units
         if np.isfinite(air).any():
-            found[name] = scaled(species[name], NG_M3[units] / without_gaps(air), PER_MOLE)
+            found[name] = scaled(species[name], NG_M3[units] / interpolated(air), PER_MOLE)
     return found
 
 

@@ -45,7 +45,7 @@ def gases_in_ppb(flight: xr.Dataset, suite: Suite) -> tuple[xr.Dataset, Suite, t
                 notes.append(f"{name} is in moist air, {', '.join(sorted(dry))} in dry air, and the humidity is not"
                              " known: ratios are off by the water vapour, 1 to 3 %")  # fmt: skip
             else:
-                factor = factor * without_gaps(to_dry)
+                factor = factor * interpolated(to_dry)
         if np.any(factor != 1.0):
             flight = flight.assign(scaled_variables(flight, name, factor))
             units = "ppb" if channel.units in NG_M3 else channel.units
@@ -54,7 +54,7 @@ def gases_in_ppb(flight: xr.Dataset, suite: Suite) -> tuple[xr.Dataset, Suite, t
     return flight, suite.model_copy(update={"family": tuple(families)}) if done else suite, tuple(notes)
 
 
-def without_gaps(factor: Array) -> Array:
+def interpolated(factor: Array) -> Array:
     """A factor (time,) with its gaps interpolated, so that it can multiply every sample; some of it must be known."""
     known, at = np.isfinite(factor), np.arange(len(factor))
     return np.interp(at, at[known], factor[known])

@@ -103,7 +103,7 @@ def _kill(process: int | None) -> None:
     if process is not None:
         with suppress(ProcessLookupError):
             os.killpg(process, signal.SIGKILL)
-        os.kill(process, signal.SIGKILL)  # if it has not begun its session yet, which is then without descendants
+        os.kill(process, signal.SIGKILL)  # if it has no session of its own yet, it has no descendants either
 
 
 def _report_ended(children: dict[int, int]) -> None:
