@@ -43,6 +43,12 @@ def _running(process: str) -> float:
     return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK") + sum(map(_running, _children(process)))
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files with slow tests first, so that no worker is left with one of them at the end."""
+    slow = {item.path for item in items if item.get_closest_marker("slow") is not None}
+    items.sort(key=lambda item: item.path not in slow)
+
+
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
     item.stash[START] = spent()

@@ -238,6 +238,7 @@ def take_for_granted() -> None:
 
 
 @pytest.mark.timeout(900)  # a minute of processor time
+@pytest.mark.slow
 def test_every_printed_command_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In one folder, empty for the README; results are shared between pages, and no command is run twice."""
     monkeypatch.chdir(tmp_path)

@@ -133,6 +133,7 @@ def test_a_million_entries_are_refused_in_two_seconds_of_computing(ground: Groun
     assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 2.0
 
 
+@pytest.mark.slow
 def test_slow_bodies_end_while_the_server_answers(ground: Ground) -> None:
     head = f"Host: localhost\r\nContent-Type: {FORM}\r\nContent-Length: 900000\r\n\r\n".encode()
     answers: dict[str, bytes] = {}

@@ -80,6 +80,7 @@ def test_a_replay_needs_no_broker(ground: Ground, dropped: dict[str, Any]) -> No
     assert all(e["uncertainty"]["co_a"] > 0 for e in heard["estimate"])
 
 
+@pytest.mark.slow
 def test_over_a_broker_that_is_killed_and_a_server_that_is_restarted(
     tmp_path: Path, mosquitto: Callable[..., Any], free_port: int
 ) -> None:
@@ -107,6 +108,7 @@ def test_over_a_broker_that_is_killed_and_a_server_that_is_restarted(
     assert not (tmp_path / "live.json").exists()
 
 
+@pytest.mark.slow
 def test_restarts_of_the_server_neither_lose_nor_duplicate(
     tmp_path: Path, mosquitto: Callable[..., Any], free_port: int
 ) -> None:

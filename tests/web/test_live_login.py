@@ -67,6 +67,7 @@ def reason_of(ground: Ground, **wanted: Any) -> str:
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # paho leaves a failed socket open
+@pytest.mark.slow
 def test_a_connection_that_fails_has_its_reason_at_once(
     tmp_path: Path, mosquitto: Callable[..., Any], free_port: int, certificate: Path
 ) -> None:
@@ -132,6 +133,7 @@ def sending(ground: Ground, broker: Broker, count: int, **values: float) -> Iter
     yield
 
 
+@pytest.mark.slow
 def test_any_payload_with_password_and_tls_and_a_restart(
     tmp_path: Path, mosquitto: Callable[..., Any], free_port: int, certificate: Path
 ) -> None:

@@ -159,6 +159,7 @@ def _answers(ground: Ground) -> bool:
         return False
 
 
+@pytest.mark.slow
 def test_a_recorded_flight_equals_denoise_live_after_kills(mosquitto: Any, free_port: int, tmp_path: Path) -> None:
     address = f"127.0.0.1:{free_port}"
     publisher = Publisher(Broker.parse(address), topic="smoke/raw", flight="kite-1", count=COUNT,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import hypothesis
+import pytest
 import schemathesis
 import schemathesis.specs.openapi.negative.mutations  # now: Python 3.11 fails to compile it deep inside hypothesis
 from ground import grounded, plain_csv
@@ -17,6 +18,7 @@ FEW = hypothesis.settings(
 )
 
 
+@pytest.mark.slow
 def test_no_request_breaks_the_server(tmp_path: Path) -> None:
     with grounded(tmp_path) as ground:  # its own: made-up requests choose models and topics too
         own = ground.drop(("gas.csv", plain_csv()))

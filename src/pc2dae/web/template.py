@@ -101,7 +101,7 @@ def _become(module: str, descriptor: int) -> NoReturn:
 def _kill(process: int | None) -> None:
     """Kill a child that is not reaped yet, and its descendants."""
     if process is not None:
-        with suppress(ProcessLookupError):
+        with suppress(ProcessLookupError, PermissionError):  # the latter on macOS, if it has ended
             os.killpg(process, signal.SIGKILL)
         os.kill(process, signal.SIGKILL)  # if it has no session of its own yet, it has no descendants either
 
