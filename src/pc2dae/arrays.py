@@ -1,4 +1,4 @@
-"""Array types for annotations, and what several rooms do with masks."""
+"""Array types for annotations, and what several rooms do with arrays."""
 
 from typing import Any
 
@@ -22,3 +22,15 @@ def near(mask: Mask, before: int, after: int) -> Mask:
     pad = [(0, 0)] * (mask.ndim - 1) + [(before + 1, after)]
     count = np.cumsum(np.pad(mask, pad), axis=-1, dtype=np.int32)
     return np.asarray(count[..., before + after + 1 :] > count[..., : -before - after - 1])
+
+
+def row_quantiles(ordered: Array, count: NDArray[np.integer[Any]], share: float) -> Array:
+    """The quantile of the first `count` values of each sorted row.
+
+    >>> row_quantiles(np.array([[1.0, 2.0, 4.0], [3.0, 5.0, np.nan]]), np.array([3, 2]), 0.5)
+    array([2., 4.])
+    """
+    place = share * np.maximum(count - 1, 0)
+    row, below = np.arange(len(ordered)), place.astype(np.intp)
+    low, high = ordered[row, below], ordered[row, np.ceil(place).astype(np.intp)]
+    return np.asarray(low + (place - below) * (high - low))

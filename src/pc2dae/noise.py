@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pc2dae.array_cache import cached_by_content
-from pc2dae.arrays import Array, Mask
+from pc2dae.arrays import Array, Mask, row_quantiles
 
 _LAG = 2  # beyond the correlation of differenced noise
 _BLOCK = 16  # samples; long enough to estimate a slope, short enough to fit between plumes
@@ -54,10 +54,10 @@ def noise_level(values: NDArray[np.floating], valid: Mask) -> Noise:
     (array([2.]), array([0.]))
     """
     found = np.full((3, len(values)), np.nan)
-    alike: dict[bytes, list[int]] = {}  # channels with samples at the same times are computed together
+    alike: dict[bytes | int, list[int]] = {}  # channels with samples at the same times are computed together
     usable = valid & np.isfinite(values)
     for row, ok in enumerate(usable):
-        alike.setdefault(ok.tobytes() if values.shape[1] <= _TOGETHER else bytes(row), []).append(row)
+        alike.setdefault(ok.tobytes() if values.shape[1] <= _TOGETHER else row, []).append(row)
     for rows in alike.values():
         index = np.flatnonzero(usable[rows[0]])
         found[:, rows] = _together(values[rows][:, index].astype(np.float64), index)
@@ -116,7 +116,7 @@ def _quiet(x: Array) -> Mask:
     beside = np.pad(np.abs(np.diff(level)), ((0, 0), (1, 1)), constant_values=np.nan)
     activity = np.fmax(np.abs(halves[:, ::2] - halves[:, 1::2]), np.fmax(beside[:, :-1], beside[:, 1:]))
     known = np.count_nonzero(~np.isnan(activity), axis=1)
-    chosen = (activity <= _quantiles(np.sort(activity), known, _QUIET)[:, None]) | (known == 0)[:, None]
+    chosen = (activity <= row_quantiles(np.sort(activity), known, _QUIET)[:, None]) | (known == 0)[:, None]
     return np.asarray(chosen[:, np.minimum(np.arange(length) // (length // count), count - 1)])
 
 
@@ -135,19 +135,11 @@ def _spread(differences: Array, step: Array) -> Array:
         return np.full(len(differences), np.nan)
     some = finite.any(axis=0)  # of one row, only its finite values are sorted
     size = np.sort(np.compress(some, np.where(finite, np.abs(differences), np.nan), axis=1))
-    robust = _MAD * _quantiles(size, count, 0.5)
+    robust = _MAD * row_quantiles(size, count, 0.5)
     number = np.count_nonzero(size <= (_TAIL * np.maximum(robust, step / 2))[:, None], axis=1)
     square = np.array([row[:n] @ row[:n] for row, n in zip(size, number, strict=True)])
     found = np.sqrt(square / np.maximum(number, 1))
     return np.where(count >= 8, np.where(number > 0, found, robust), np.nan)
-
-
-def _quantiles(ordered: Array, count: NDArray[np.intp], share: float) -> Array:
-    """The quantile of the first `count` values of each sorted row."""
-    at = share * np.maximum(count - 1, 0)
-    row, below = np.arange(len(ordered)), at.astype(np.intp)
-    low, high = ordered[row, below], ordered[row, np.ceil(at).astype(np.intp)]
-    return np.asarray(low + (at - below) * (high - low))
 
 
 def quantile(ordered: Array, share: float) -> float:
@@ -223,7 +215,7 @@ def _finest(x: Array) -> Array:
     """Noise of each channel from fourth differences (variance 70 σ² for white noise); NaN if there are too few."""
     d = np.sort(np.abs(np.diff(x, n=4, axis=1)) / np.sqrt(70.0))
     known = np.count_nonzero(np.isfinite(d), axis=1)
-    return np.where(known >= 16, _MAD * _quantiles(d, known, 0.5), np.nan)
+    return np.where(known >= 16, _MAD * row_quantiles(d, known, 0.5), np.nan)
 
 
 def level_doubt(count: NDArray[np.integer]) -> Array:

@@ -8,6 +8,10 @@ import os
 import sys
 
 CAN_FORK = sys.platform != "darwin"  # Apple's libraries, which numpy uses there, crash or hang in a forked process
+# Environment of a process that is forked: with threads, which libraries start unasked, that is not safe.
+ONE_THREAD = {
+    "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "JE_ARROW_MALLOC_CONF": "background_thread:false",
+}  # fmt: skip
 _ALLOCATIONS = 200_000  # new objects between two searches for cycles; Python's 700 cost a command a quarter of its time
 _OPTIONAL = ("dask", "pint", "pyarrow")  # xarray and pandas import them if they are installed: 0.7, 0.2 and 0.15 s
 

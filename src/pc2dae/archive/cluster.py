@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
 from pc2dae.errors import Pc2daeError
-from pc2dae.own_process import CAN_FORK
+from pc2dae.own_process import CAN_FORK, ONE_THREAD
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -25,9 +25,7 @@ _CONFIG = {
     # Workers are forked from a process that has imported everything once, and has one thread.
     "distributed.worker.multiprocessing-method": "forkserver" if CAN_FORK else "spawn",
     # Without Dask's MALLOC_TRIM_THRESHOLD_, with which glibc maps and clears each large array: 13 % of the time.
-    "distributed.nanny.pre-spawn-environ": {
-        "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "JE_ARROW_MALLOC_CONF": "background_thread:false",
-    },
+    "distributed.nanny.pre-spawn-environ": ONE_THREAD,
     # The default ticks would take client and worker 6 % of a core, even idle.
     "distributed.admin.tick.interval": "500ms",
     "distributed.admin.system-monitor.interval": "5s",
@@ -36,7 +34,7 @@ _CONFIG = {
     "distributed.scheduler.worker-saturation": 1.0,
     # On a busy machine a worker's restart takes longer than the default of 15 s.
     "distributed.deploy.lost-worker-timeout": "1h",
-}  # fmt: skip
+}
 _LEAST_BYTES = 1e9  # Python and the libraries alone use half of it
 _log = logging.getLogger(__name__)
 

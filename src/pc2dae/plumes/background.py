@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from pc2dae.arrays import Array, Floats, Index, Mask, near
+from pc2dae.arrays import Array, Floats, Index, Mask, near, row_quantiles
 
 WINDOW_S = 60.0  # of the background: plumes are left out of it, so it may follow haze, which varies within minutes
 _LEAST_WINDOW = 60  # samples: of a record slower than 1 Hz
@@ -119,15 +119,8 @@ def _known(blocks: Array, width: int) -> Index:
 
 def _quantiles(rows: Array, count: Index, *shares: float, least: int) -> list[Array]:
     """Quantiles of the finite values of each row, which are `count`; NaN if there are fewer than `least`."""
-    ordered = np.sort(rows, axis=-1).ravel()  # NaN last
-    start = np.arange(len(rows)) * rows.shape[-1]
-    found = []
-    for share in shares:
-        place = share * np.maximum(count - 1, 0)
-        below = place.astype(np.intp)
-        low, high = ordered[start + below], ordered[start + np.ceil(place).astype(np.intp)]
-        found.append(np.where(count >= least, low + (place % 1.0) * (high - low), np.nan))
-    return found
+    ordered = np.sort(rows, axis=-1)  # NaN last
+    return [np.where(count >= least, row_quantiles(ordered, count, share), np.nan) for share in shares]
 
 
 def _to_samples(blocks: Array, size: int, window: int) -> Array:

@@ -12,20 +12,16 @@ from contextlib import suppress
 from itertools import count
 from typing import Any
 
+from pc2dae.own_process import ONE_THREAD
 from pc2dae.web.template import PACKET
 
 _LINE = 1 << 20  # bytes: longest message from a worker
 _SECRETS = ("PC2DAE_TOKEN", "PC2DAE_MQTT_PASSWORD")
-# Children start no threads of their own accord: a process with threads cannot be forked safely.
-_ONE_THREAD = {
-    "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MPLBACKEND": "Agg",
-    "JE_ARROW_MALLOC_CONF": "background_thread:false",
-}  # fmt: skip
 
 
 def child_environment() -> dict[str, str]:
     """The environment of a child: without secrets, with one thread per library."""
-    return {k: v for k, v in os.environ.items() if k not in _SECRETS} | _ONE_THREAD
+    return {k: v for k, v in os.environ.items() if k not in _SECRETS} | ONE_THREAD | {"MPLBACKEND": "Agg"}
 
 
 async def start_process(
