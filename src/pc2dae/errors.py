@@ -52,6 +52,10 @@ class CalibrationError(Pc2daeError):
     """A calibration cannot be made, read or applied."""
 
 
+class ResponseError(Pc2daeError):
+    """A sensor's response cannot be found, read or used."""
+
+
 class ModelError(Pc2daeError):
     """A model cannot be loaded, verified or applied."""
 

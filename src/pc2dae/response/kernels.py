@@ -18,6 +18,7 @@ import numpy as np
 from pc2dae.arrays import Array
 
 LN10 = float(np.log(10.0))
+WORST = 0.3  # relative standard uncertainty of t90 up to which a channel is corrected
 NORMAL90 = 1.2816  # standard deviations from the mean to the 90 % point of a normal distribution
 _WIDEST = 4.0  # standard deviations after which a Gaussian is cut
 Kind = Literal["first_order", "gaussian", "two_step"]

@@ -9,8 +9,8 @@ import numpy as np
 import xarray as xr
 
 from pc2dae.flight.schema import check_flight
-from pc2dae.response.kernels import LN10, Kernel, Response, memory
-from pc2dae.response.stated import WORST, stated_kernel, stated_t90, with_differences
+from pc2dae.response.kernels import LN10, WORST, Kernel, Response, memory
+from pc2dae.response.stated import stated_kernel, stated_t90, with_differences
 from pc2dae.response.t90 import ResponseTime, cross_terms, is_resampled, joined, response_times, stated_delay
 from pc2dae.suite import Channel, Suite
 

@@ -7,11 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from pc2dae.response.kernels import LN10, Kernel, Response
+from pc2dae.response.kernels import LN10, WORST, Kernel, Response
 from pc2dae.suite import Channel, Suite
 
 _USUAL = 0.15  # relative uncertainty of a t90 stated without one
-WORST = 0.3  # relative standard uncertainty of t90 up to which a channel is corrected
 
 
 def stated_kernel(channel: Channel) -> Kernel:

@@ -58,6 +58,8 @@ class Channel(_SuitePart):
     detection_limit: float | None = Field(default=None, ge=0)
     t90_s: float | None = Field(default=None, ge=0, le=36000)  # 0: no lag
     t90_uncertainty_s: float | None = Field(default=None, ge=0)  # default: 15 % of t90_s
+    t90_limit_s: float | None = Field(default=None, gt=0)  # largest t90 possible, where no more is known
+    t90_source: str = "suite"  # who measured it: a response file, a calibration
     kernel: KernelKind = "first_order"  # shape of the response
     slow_t90_s: float | None = Field(default=None, gt=0, le=36000)  # of two_step: its slow part …
     slow_share: float | None = Field(default=None, gt=0, le=0.5)  # … and the share of a step that it makes up
