@@ -51,10 +51,17 @@ class ChannelResponse(_ResponsePart):
 
     def stated(self) -> dict[str, object]:
         """The keys of a channel's suite entry that say the same."""
-        limit = {"t90_s": None, "t90_uncertainty_s": None, "t90_limit_s": self.limit_s, "t90_source": self.source}
+        limit: dict[str, object] = {
+            "t90_s": None,
+            "t90_uncertainty_s": None,
+            "t90_limit_s": self.limit_s,
+            "t90_source": self.source,
+        }
         if not self.is_usable:
             return limit
-        slow = {"slow_t90_s": self.slow_t90_s, "slow_share": self.slow_share} if self.kernel == "two_step" else {}
+        slow: dict[str, object] = (
+            {"slow_t90_s": self.slow_t90_s, "slow_share": self.slow_share} if self.kernel == "two_step" else {}
+        )
         return limit | slow | {
             "t90_s": self.t90_s, "t90_uncertainty_s": self.t90_uncertainty_s, "kernel": self.kernel,
             "delay_s": self.delay_s, "delay_uncertainty_s": self.delay_uncertainty_s,
