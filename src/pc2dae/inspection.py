@@ -33,7 +33,7 @@ def inspect_flight(flight: xr.Dataset, *, keep: Sequence[str] = (), exclude: Seq
     noise = noise_level(*channel_arrays(flight, suite))
     verdicts = judge_families(flight, noise=noise, keep=keep, exclude=exclude)
     speed = _speed(flight)
-    found = response_times(flight)
+    found = {n: r for n, r in response_times(flight).items() if np.isfinite(r.t90_s)}
     return {
         "id": str(flight.attrs.get("id", "")),
         "suite": suite.name,

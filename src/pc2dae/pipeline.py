@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
+from pc2dae.ambient import accepted_estimate, for_air
 from pc2dae.arrays import Mask
 from pc2dae.denoiser import Denoiser, Estimate
 from pc2dae.edge.adaptive import AdaptiveDenoiser, lag_attributes
@@ -221,10 +222,13 @@ def denoise(
     measured = suite_of(ready)
     noise = _noise(ready, measured)
     kept, unusable, left_raw = choose_families(ready, denoiser, noise=noise, keep=keep, exclude=exclude)
-    denoiser, lagging = for_target(denoiser, ready, kept, target=target, strength=strength)
-    values, environment, valid = arrays_of(ready, kept)
-    estimate = denoiser.prepare(ready, kept)(values, environment, valid)
     noise = noise.rows([measured.names.index(name) for name in kept.names])
+    values, environment, valid = arrays_of(ready, kept)
+    if isinstance(denoiser, AdaptiveDenoiser) and strength == 1.0 and target != "response":
+        denoiser, left = for_air(denoiser, ready, kept)
+        estimate, denoiser, left = accepted_estimate(denoiser, left, ready, kept, noise)
+    else:
+        estimate, left = denoiser.prepare(ready, kept)(values, environment, valid), {}
     estimate = blend(estimate, values, valid, noise=noise.sigma[:, None], strength=strength)
     del values, environment, valid  # of a day, a tenth of the memory
     lags = lag_attributes(denoiser, kept, estimate, noise) if isinstance(denoiser, AdaptiveDenoiser) else {}
@@ -232,7 +236,8 @@ def denoise(
         offsets = np.array([sampling_offset_s(ready, kept, name) for name in kept.names])
         estimate = at_centres(estimate, offsets, np.array([name in lags for name in kept.names]), kept.rate_hz)
     estimate = _at_limits(estimate, ready, kept, denoiser)
-    clean = with_estimate(ready, kept, estimate, noise, lags=lags, lagging=lagging, unusable=unusable)
+    kept_lags = {name: lag.attributes for name, lag in left.items()}
+    clean = with_estimate(ready, kept, estimate, noise, lags=lags, left=kept_lags, unusable=unusable)
     empty = without_observation(ready, [*kept.names, *(channel.name for channel in unusable)])
     left_raw += [f"{name} (no usable sample: {why})" for name, why in empty.items()]
     clean.attrs |= {
@@ -240,7 +245,7 @@ def denoise(
         "pc2dae_model_sha256": getattr(denoiser, "sha256", "") or "none",
         "pc2dae_strength": strength,
         "pc2dae_left_raw": "; ".join(left_raw) or "none",
-        "pc2dae_lag_not_corrected": "; ".join(f"{name} ({why})" for name, why in lagging.items()) or "none",
+        "pc2dae_lag_not_corrected": "; ".join(f"{n} ({lag.reason})" for n, lag in left.items()) or "none",
     }
     line = f"denoised {', '.join(f.name for f in kept.family)} with {denoiser.name}, strength {strength:g}"
     line += f"; left raw: {'; '.join(left_raw)}" if left_raw else ""
@@ -287,23 +292,6 @@ def calibrate_flight(
     if rezero:
         done = rezeroed(done)
     return done if done is flight else with_reading_flags(screen(done), flight)
-
-
-def for_target(
-    denoiser: Denoiser, flight: xr.Dataset, suite: Suite, *, target: str | None, strength: float
-) -> tuple[Denoiser, dict[str, str]]:
-    """The denoiser with the responses it is to undo, and why it does not undo those of the other channels."""
-    from pc2dae.response.known import known_responses
-    from pc2dae.response.stated import stated_responses
-
-    if not isinstance(denoiser, AdaptiveDenoiser) or strength < 1.0 or target == "response":
-        return denoiser, {}
-    if denoiser.profile == "live":
-        cross = {name: json.loads(flight.variables[name].attrs.get("calibration_cross", "{}")) for name in suite.names}
-        responses, reasons = stated_responses(suite, cross)
-    else:
-        responses, reasons = known_responses(flight, suite)
-    return replace(denoiser, responses=responses), reasons
 
 
 def check_estimable(denoiser: Denoiser, *, target: str | None, strength: float = 1.0) -> None:

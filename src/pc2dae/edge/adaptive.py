@@ -12,6 +12,7 @@ import numpy as np
 
 from pc2dae.arrays import Floats, Mask, near
 from pc2dae.denoiser import LARGEST, WIDENED, Estimate, Job
+from pc2dae.edge.areas import with_areas
 from pc2dae.edge.card import digest
 from pc2dae.edge.clusters import ALL, RECENT, Clusters, apart, chosen_at, clusters_of, rejoined
 from pc2dae.edge.engine import Engine, Progress, Runs, Stretch, in_sequence, range_end
@@ -66,6 +67,7 @@ class AdaptiveDenoiser:
     rate_hz: float = 1.0  # of the suite it was last prepared for
     widths: Widths = _NO_WIDTHS
     responses: Mapping[str, Response] = field(default_factory=dict)  # of the channels whose lag is to be undone
+    left_s: Mapping[str, float] = field(default_factory=dict)  # time constants of lags that are not, as uncertainties
 
     @property
     def latency_s(self) -> float:
@@ -74,7 +76,7 @@ class AdaptiveDenoiser:
 
     def lags(self, suite: Suite) -> Lags:
         """The responses of the channels of `suite`."""
-        return Lags(suite, self.responses, live=self.profile == "live")
+        return Lags(suite, self.responses, left_s=self.left_s, live=self.profile == "live")
 
     def resolution(self, tau: float, snr: float) -> float:
         """Width at half maximum of the answer to a plume of one sample [samples], interpolated in the card's table.
@@ -111,7 +113,9 @@ class AdaptiveEngine(Engine):
         self.look_ahead = denoiser.look_ahead + self.lags.look_ahead
         self.before, self.after = denoiser.before, denoiser.after
         self.hop = max(1, denoiser.look_ahead // _SHARE)
-        self.identity = f"{denoiser.sha256 or denoiser.name} {crc32(repr(self.lags.known).encode()):08x}"
+        self.identity = (
+            f"{denoiser.sha256 or denoiser.name} {crc32(repr((self.lags.known, self.lags.delay_doubt)).encode()):08x}"
+        )
         self.bound: Floats = np.array([channel.lower_bound for channel in suite.channels])
         self.prior: Floats = np.array([channel.noise_sigma or np.nan for channel in suite.channels])
         self.high = range_end(suite)
@@ -128,8 +132,10 @@ class AdaptiveEngine(Engine):
             found = self._at_own_rate(*self.lags.all_in_step(values, new, levels))
             unbounded, spread, reading, systematic = found
         bounded = np.maximum(unbounded, self.bound[:, None])
-        if not self.lags.ambient:
+        if self.lags.is_certain:
             return Estimate(bounded, unbounded, spread)
+        if not self.lags.ambient:
+            return Estimate(bounded, unbounded, np.hypot(spread, systematic), systematic)
         response = within(self.lags.as_logged(reading), values, new, levels.sigma, self.before)
         return Estimate(bounded, unbounded, np.hypot(spread, systematic), systematic, response)
 
@@ -208,8 +214,9 @@ class AdaptiveEngine(Engine):
         at = np.flatnonzero(new.any(axis=0))
         step = int(np.gcd.reduce(np.diff(at))) if len(at) > 1 else 1
         own = slice(int(at[0]) % step if step > 1 else 0, None, step)
-        lags = Lags(self.suite.model_copy(update={"rate_hz": self.suite.rate_hz / step}), self.denoiser.responses)
+        lags = self.denoiser.lags(self.suite.model_copy(update={"rate_hz": self.suite.rate_hz / step}))
         estimate, spread = self._bridged(values[:, own], new[:, own], levels.each(lambda x: x[:, own]), lags)
+        estimate = with_areas(estimate, lags, values[:, own], new[:, own], levels.sigma[:, own])
         found = estimate, spread, *lags.answer(estimate)
         if step == 1:
             return found
@@ -219,7 +226,8 @@ class AdaptiveEngine(Engine):
 
     def _bridged(self, values: Floats, new: Mask, levels: Levels, lags: Lags) -> tuple[Floats, Floats]:
         """Estimate and uncertainty with gaps filled, within the range of the channel's own samples."""
-        free = lags.undo(values, new, levels.lag1)
+        sigma = levels.sigma.max(axis=1, initial=0.0)
+        free = lags.undo(values, new, levels.lag1, np.where(sigma > 0, sigma, np.inf))
         clusters = clusters_of(values, new, levels.group.max(axis=1, initial=0.0))  # constant in a flight
         record = Stretch(values, new, new, levels, np.empty((3, 0)), slice(0), free, clusters=clusters)
         estimate, spread = self._in_pieces(record)

@@ -61,7 +61,6 @@ class Engine(ABC):
     suite: Suite  # channels, in order
     ignored: frozenset[str] = frozenset()  # channels of the payload that are not used
     calibration: CalibrationSeries | None = None  # of the payload's readings, which a stream applies first
-    lagging: frozenset[str] = frozenset()  # channels whose lag is not known well enough to be undone
     look_back: int
     look_ahead: int
     hop: int  # samples between two runs of the network in a stream

@@ -37,15 +37,17 @@ def without_lag(
     lag1: Floats,
     kernels: Sequence[Kernel | None],
     rate_hz: float = 1.0,
+    sigma: Floats | None = None,
 ) -> LagFree:
-    """Undo the known kernels; a channel without one remains as it is."""
+    """Undo the known kernels; a channel without one remains as it is. `sigma` (channel,) tells jumps from air."""
     if not any(kernels):
         one, zero = (np.broadcast_to(x, reading.shape) for x in (1.0, 0.0))  # takes no memory
         return LagFree(reading, reading, lag1, one, zero)
     free = LagFree(reading.copy(), reading, np.array(lag1), np.ones(reading.shape), np.zeros(reading.shape))
     for row, kernel in enumerate(kernels):
         if kernel is not None:
-            found = invert(reading[row], new[row], kernel, lag1=lag1[row], rate_hz=rate_hz)
+            level = np.inf if sigma is None else float(sigma[row])
+            found = invert(reading[row], new[row], kernel, lag1=lag1[row], rate_hz=rate_hz, sigma=level)
             free.values[row], free.gain[row], free.lag1[row], free.tau[row] = found
     return free
 
@@ -71,7 +73,14 @@ def _without_first_order(reading: Floats, new: Mask, lag1: Floats, keeps: Floats
 class Lags:
     """The responses of a suite's channels, as far as they are known."""
 
-    def __init__(self, suite: Suite, responses: Mapping[str, Response], *, live: bool = False) -> None:
+    def __init__(
+        self,
+        suite: Suite,
+        responses: Mapping[str, Response],
+        *,
+        left_s: Mapping[str, float] | None = None,
+        live: bool = False,
+    ) -> None:
         self.suite, self.rate_hz = suite, suite.rate_hz
         self.known = [_live(responses.get(name)) if live else responses.get(name) for name in suite.names]
         self.kernels = [None if known is None else known.kernel for known in self.known]
@@ -88,12 +97,20 @@ class Lags:
             relative = np.array([0.0 if r is None else r.t90_uncertainty_s for r in self.known]) / t90
         self.t90_doubt = np.where(t90 > 0, relative, 0.0)
         finest = _WITHIN / suite.rate_hz
-        self.delay_doubt = np.array([0.0 if r is None else np.hypot(r.delay_uncertainty_s, finest) for r in self.known])
+        # A lag that is not undone leaves τ·du/dt: like a delay that is not known.
+        left = np.array([0.0 if left_s is None else left_s.get(name, 0.0) for name in suite.names])
+        late = np.array([0.0 if r is None else np.hypot(r.delay_uncertainty_s, finest) for r in self.known])
+        self.delay_doubt = np.where(self.is_undone, late, left)
 
     @cached_property
     def ambient(self) -> tuple[str, ...]:
         """The channels whose lag is undone."""
         return tuple(name for name, kernel in zip(self.suite.names, self.kernels, strict=True) if kernel is not None)
+
+    @cached_property
+    def is_certain(self) -> bool:
+        """Whether no lag is undone and none is known to be left."""
+        return not self.ambient and not self.delay_doubt.any()
 
     @property
     def look_back(self) -> int:
@@ -177,15 +194,16 @@ class Lags:
         rows = [np.interp(at - d, at, x, left=np.nan) if d else x for d, x in zip(self.delay, air, strict=True)]
         return np.asarray(rows)
 
-    def undo(self, reading: Floats, new: Mask, lag1: Floats) -> LagFree:
+    def undo(self, reading: Floats, new: Mask, lag1: Floats, sigma: Floats | None = None) -> LagFree:
         """Channels in step with the air, without lag.
 
         The lag acts on a sensor's own signal s = (1 + K) x, from which other channels were subtracted to form x: s is
-        freed of it, then x solved for. Dipoles at the edges of plumes, due to different lags, disappear.
+        freed of it, then x solved for. Dipoles at the edges of plumes, due to different lags, disappear. With the noise
+        level `sigma` (channel,), jumps are not undone: a stream cannot know whether a reading will stay.
         """
         cross = self._cross
         if not cross:
-            return self._undo_own(reading, new, lag1)
+            return self._undo_own(reading, new, lag1, sigma)
         matrix = np.eye(len(self.known))
         signal, seen = reading.copy(), new.copy()
         for row, parts in cross.items():
@@ -195,16 +213,16 @@ class Lags:
         involved = np.linalg.matrix_power((matrix != 0).astype(np.float64), len(matrix)) > 0
         for row in cross:
             seen[row] = new[involved[row]].all(axis=0)
-        free = self._undo_own(signal, seen, lag1)
+        free = self._undo_own(signal, seen, lag1, sigma)
         air = np.linalg.solve(matrix, np.nan_to_num(free.values))
         for row in cross:
             free.values[row] = np.where(seen[row], air[row], reading[row])
         return free._replace(reading=reading)
 
-    def _undo_own(self, signal: Floats, new: Mask, lag1: Floats) -> LagFree:
+    def _undo_own(self, signal: Floats, new: Mask, lag1: Floats, sigma: Floats | None) -> LagFree:
         """Each sensor's own signal without lag; in a stream all kernels are of first order."""
         if self.spacing is None or not self.ambient:
-            return without_lag(signal, new, lag1, self.kernels, self.rate_hz)
+            return without_lag(signal, new, lag1, self.kernels, self.rate_hz, sigma)
         return _without_first_order(signal, new, lag1, self.memory[:, None], self.spacing)
 
     @cached_property
@@ -232,14 +250,14 @@ class Lags:
 
     def answer(self, air: Floats) -> tuple[Floats, Floats]:
         """Noise-free readings in step with the air, and systematic uncertainties of a whole record."""
-        if not self.ambient:
+        if self.is_certain:
             return np.broadcast_to(np.nan, air.shape), np.broadcast_to(0.0, air.shape)
         response = self.response(air)
         before = np.concatenate([air[:, :1], air[:, :-1]], axis=1)
         return response, self.systematic(air, np.where(np.isfinite(before), before, air), response)
 
     def systematic(self, air: Floats, before: Floats, response: Floats) -> Floats:
-        """Standard uncertainty due to t90 and delay; `before` is the air one sample earlier.
+        """Standard uncertainty due to t90, delay and lags that are left; `before` is the air one sample earlier.
 
         u − r = τ dr/dt, so a relative error of τ makes that relative error of u − r; a delay error makes δ du/dt.
         """
@@ -268,7 +286,7 @@ class LiveResponse:
         Also the readings of this air, which are logged later by the whole samples of the delay.
         """
         lags, part = self.lags, self.part
-        if not self.lags.is_undone.any():
+        if self.lags.is_certain:
             return np.full(air.shape, np.nan), np.zeros(air.shape), np.full(air.shape, np.nan)
         logged, systematic, coming = np.empty(air.shape), np.empty(air.shape), np.empty(air.shape)
         for t, now in enumerate(air.T):

@@ -17,7 +17,7 @@ from pc2dae.edge.engine import Engine
 from pc2dae.edge.onnx_check import card_of, read_limited, read_onnx
 from pc2dae.edge.runtime import WindowedDenoiser, denoiser_of
 from pc2dae.errors import ModelError, nearest
-from pc2dae.response.stated import stated_responses
+from pc2dae.response.stated import lags_left_s, stated_responses
 from pc2dae.suite import Suite, load_suite, presets
 from pc2dae.weights import SHIPPED
 
@@ -69,17 +69,16 @@ def live_engine(
         chosen.only(list(exclude))  # an unknown name is an error
     series = CalibrationSeries(calibrations, chosen) if calibrations else None
     payload = chosen if series is None else series.suite
-    lagging: dict[str, str] = {}
     if isinstance(denoiser, AdaptiveDenoiser):
         cross = {} if series is None else {name: series.latest_cross(name) for name in series.own}
-        responses, lagging = stated_responses(payload, cross)
-        denoiser = replace(denoiser, responses=responses)
+        responses, _ = stated_responses(payload, cross)
+        denoiser = replace(denoiser, responses=responses, left_s=lags_left_s(payload, responses))
     used = payload.only([f.name for f in payload.family if f.name not in exclude])
     engine, card = denoiser.engine(used), card | {"payload": _described(used)}
     if series is None:
         engine.ignored = frozenset(chosen.names) - frozenset(engine.suite.names)
         return engine, card
-    engine.calibration, engine.lagging = series, frozenset(lagging)
+    engine.calibration = series
     engine.identity = f"{engine.identity} {series.key}"
     return engine, card | {"calibration": series.label}
 

@@ -10,7 +10,6 @@ from pc2dae.calibration.terms import LiveTerms
 from pc2dae.edge.engine import Engine
 from pc2dae.edge.ring import Ring
 from pc2dae.flags import BELOW_BOUND, BELOW_DETECTION, MISSING, OUTSIDE_CALIBRATION
-from pc2dae.response.stated import stated_tau_s
 
 
 class Readings(Ring):
@@ -27,15 +26,12 @@ class Readings(Ring):
         self.series: dict[tuple[str, ...], CalibrationSeries] = {}  # by the channels observed so far
         size = self.values.shape[1]
         self.held: Array = np.full((len(self.names), size), np.nan)  # last observation of each channel
-        lagging = [n in engine.lagging and n in calibration.own for n in engine.suite.names]
-        self.tau = np.array([stated_tau_s(c) * payload.rate_hz for c in engine.suite.channels]) * lagging  # [samples]
-        self.estimated: Array = np.full((len(engine.suite.names), size), np.nan)
         self.conditions: Array = np.full((len(self.terms.state), size), np.nan)
 
     @property
     def arrays(self) -> dict[str, Floats]:
         """All arrays, by name."""
-        names = ("values", "seen", "bits", "count", "environment", "held", "estimated", "conditions")
+        names = ("values", "seen", "bits", "count", "environment", "held", "conditions")
         return {f"reading_{name}": getattr(self, name) for name in names}
 
     def calibrated(self, at: int, microseconds: int) -> tuple[Floats, Bits]:
@@ -59,19 +55,17 @@ class Readings(Ring):
     def uncertainty(self, at: int, microseconds: int, estimate: Floats) -> Floats:
         """What the calibration leaves uncertain in the estimates of the column at index `at`; 0 without one.
 
-        Conditions and age are those of this second, for a whole flight its medians; a lag that is not undone leaves
-        τ times the change since the column before.
+        Conditions and age are those of this second, for a whole flight its medians.
         """
         self.terms.state = self.conditions[:, at]
         terms, times = self._terms(), _times(microseconds)
-        self.estimated[:, at] = estimate
-        found: Array = self.tau * np.nan_to_num(np.abs(estimate - self.estimated[:, max(at - 1, 0)]))
+        found: Array = np.zeros(len(estimate))
         values = {name: np.array(x) for name, x in zip(self.engine.suite.names, estimate, strict=True)}
         for row, name in enumerate(values):
             if name in self.calibration.own:
                 series = self._known(at) if name in self._known(at).own else self.calibration
                 parts = series.budget(name, terms, times).parts(values[name], values)
-                found[row] = np.sqrt(found[row] ** 2 + sum(part**2 for part in parts.values()))
+                found[row] = np.sqrt(sum(part**2 for part in parts.values()))
         return found
 
     def _known(self, at: int) -> CalibrationSeries:

@@ -286,7 +286,7 @@ class StreamingDenoiser:
         """Compute what is ready; what was returned before is computed again only if later readings depend on it."""
         if out is not None:
             out += self._run(self._ready())
-        elif self.engine.lags.ambient or self.readings is not None:
+        elif not self.engine.lags.is_certain or self.readings is not None:
             self._run(self._ready())
         else:
             self.given = self._ready()

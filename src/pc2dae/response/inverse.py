@@ -17,11 +17,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pc2dae.arrays import Array, Mask
-from pc2dae.response.kernels import Kernel, gaussian, memory
+from pc2dae.response.kernels import LN10, Kernel, gaussian, memory
 
 GAUSSIAN_GAIN = 4.0
 FORGOTTEN = 1e-4  # memory after which the previous sample no longer counts …
 LONGEST = 300  # … and samples after which it does not count either
+_JUMP = 8.0  # noise levels that a jump exceeds …
+_ALONE = 5.0  # … and how often the steps around it
+_AROUND = 3  # samples
+_STAYS = 0.3  # share of a jump by which the reading may move in the following time constant
+_SLOW = 3.0  # samples: of a faster sensor a jump cannot be told from air
 _REACH = 10.0  # t90 over which the inverse of a Gaussian extends: cut at half of it, plumes are 4 % too low
 
 
@@ -41,6 +46,7 @@ def invert(
     *,
     lag1: float | Array = 0.0,
     rate_hz: float = 1.0,
+    sigma: float = np.inf,
 ) -> Inverted:
     """The air that a sensor of this kernel saw, from its new samples.
 
@@ -50,6 +56,7 @@ def invert(
         kernel: Its response.
         lag1: Autocorrelation of its noise between consecutive new samples, one number or (time,).
         rate_hz: Samples per second of the grid [Hz].
+        sigma: Noise level of the reading, to tell jumps that are no air; default: there are none.
 
     >>> reading = np.array([0.0, 0.9, 0.99])
     >>> found = invert(reading, np.ones(3, bool), Kernel(1.0))
@@ -70,6 +77,7 @@ def invert(
     m = memory(kernel.t90_s, rate_hz) ** usual
     values, gain = reading.copy(), _growth(m, rho, kernel)
     x = reading[at]
+    left[jumps(x, sigma=sigma, tau=kernel.t90_s * rate_hz / usual / LN10)] = 0.0
     if kernel.kind == "two_step":
         values[at] = _two_step(x, apart, left, kernel, rate_hz)
     else:
@@ -78,6 +86,27 @@ def invert(
     gain[at[1:]] = _growth(left, rho[at[1:]], kernel)
     after = (rho * (1 + m**2) - m) / (1 + m**2 - 2 * m * rho)
     return Inverted(values, gain, np.clip(after, -0.67, 0.95), usual * m / (1 - m))
+
+
+def jumps(x: Array, *, sigma: float, tau: float) -> NDArray[np.intp]:
+    """Which steps between samples a sensor of time constant `tau` [samples] cannot have made: (sample − 1) of each.
+
+    A reading that follows the air rises in several steps, or falls again within its time constant. One that jumps and
+    stays is a placeholder of the first rows, a restart or a glitch, of which the inverse would make a peak of tau times
+    the jump.
+
+    >>> jumps(np.repeat([500.0, 420.0, 430.0], 20), sigma=1.0, tau=8.0).tolist()
+    [19, 39]
+    """
+    step = np.diff(x)
+    if tau < _SLOW or not np.isfinite(sigma) or len(step) < 2 * _AROUND:
+        return np.empty(0, np.intp)
+    size = np.pad(np.abs(step), _AROUND)
+    beside = np.max([size[_AROUND + k : len(step) + _AROUND + k] for k in (-3, -2, -1, 1, 2, 3)], axis=0)
+    alone = np.flatnonzero((np.abs(step) > _JUMP * sigma) & (np.abs(step) > _ALONE * beside))
+    last = min(int(np.ceil(tau)), len(x) - 1)
+    stays = [np.abs(x[k + 1 : k + 2 + last] - x[k + 1]).max() < _STAYS * abs(step[k]) for k in alone]
+    return alone[np.array(stays, bool) | (alone < _AROUND)]
 
 
 def _growth(left: float | Array, rho: Array, kernel: Kernel) -> Array:

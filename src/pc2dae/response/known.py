@@ -1,4 +1,4 @@
-"""Which channels can be corrected for their lag: responses known from the suite, from the flight or from both."""
+"""Which channels can be corrected for their lag: responses known from the payload, from the flight or from both."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ def known_responses(
 ) -> tuple[dict[str, Response], dict[str, str]]:
     """The response of each channel of `suite` whose t90 is known to better than 30 %, and why the others' is not.
 
-    `found` are the flight's response times, where they have been estimated before.
+    A t90 that the falls of the flight contradict is not used, whoever states it. `found` is what the flight says about
+    the responses, where that has been estimated before.
     """
     found = response_times(flight, suite.names) if found is None else found
     whole = check_flight(flight)
@@ -66,6 +67,10 @@ def _response(
     known = _t90(channel, seen)
     if isinstance(known, str):
         return known
+    limit = np.nan if seen is None else seen.falls.limit_s
+    if known.t90_s - known.uncertainty_s > limit:
+        t90 = f"t90 {known.t90_s:.1f} ± {known.uncertainty_s:.1f} s ({known.source})"
+        return f"{t90} contradicts the record, whose falls allow {limit:.1f} s at most"
     kernel = replace(stated_kernel(channel), t90_s=known.t90_s)
     delay, spread = delays.get(suite.instrument_of(channel.name), stated_delay(flight, suite, channel.name))
     if is_resampled(flight, suite, channel.name):
@@ -84,18 +89,23 @@ class _T90:
 
 
 def _t90(channel: Channel, seen: ResponseTime | None) -> _T90 | str:
-    """t90 of the suite joined with that of the flight; the flight's alone if the two contradict each other."""
+    """t90 of the suite joined with that of the flight; the flight's alone if the two contradict each other.
+
+    What was measured for the payload, as in a response file, is used as it is.
+    """
     t90, doubt = stated_t90(channel)
-    if channel.kernel != "first_order":
+    why, limit = "no faster channel saw its plumes", channel.t90_limit_s
+    if seen is not None:
+        why, limit = seen.reason or why, min(seen.falls.limit_s, limit or np.inf) if seen.falls.limit_s > 0 else limit
+    if channel.kernel != "first_order" or channel.t90_source != "suite" or (seen is not None and np.isnan(seen.t90_s)):
         seen = None  # the flight's t90 is that of a first-order sensor
     if seen is None and np.isnan(t90):
-        is_usual = channel.kernel == "first_order"
-        why = "and no faster channel saw its plumes" if is_usual else f"and not found for kernel {channel.kernel}"
-        return f"t90 unknown: not in the suite {why}"
+        at_most = "" if limit is None else f"; its falls allow {limit:.0f} s at most"
+        return f"t90 unknown: {why if channel.kernel == 'first_order' else f'not found for {channel.kernel}'}{at_most}"
     if t90 == 0:
-        return _T90(0.0, 0.0, "suite")
+        return _T90(0.0, 0.0, channel.t90_source)
     if seen is None:
-        known = _T90(t90, doubt, "suite")
+        known = _T90(t90, doubt, channel.t90_source)
     elif np.isnan(t90):
         known = _T90(seen.t90_s, seen.uncertainty_s, "flight")
     elif abs(seen.t90_s - t90) <= _AGREE * np.hypot(seen.uncertainty_s, doubt):
@@ -104,7 +114,7 @@ def _t90(channel: Channel, seen: ResponseTime | None) -> _T90 | str:
         note = f"t90 {seen.t90_s:.1f} ± {seen.uncertainty_s:.1f} s from the flight replaces {t90:g} s of the suite"
         known = _T90(seen.t90_s, seen.uncertainty_s, "flight", note)
     else:
-        known = _T90(t90, doubt, "suite")
+        known = _T90(t90, doubt, channel.t90_source)
     if known.uncertainty_s > WORST * known.t90_s:
         share = 100 * known.uncertainty_s / known.t90_s
         return f"t90 {known.t90_s:.1f} ± {known.uncertainty_s:.1f} s is known only to {share:.0f} %"

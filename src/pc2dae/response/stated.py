@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -26,9 +26,21 @@ def stated_t90(channel: Channel) -> tuple[float, float]:
     return channel.t90_s, _USUAL * channel.t90_s if doubt is None else doubt
 
 
-def stated_tau_s(channel: Channel) -> float:
-    """Root mean square of a channel's time constant [s], from its t90 and the uncertainty of it; 0 where unknown."""
-    return float(np.nan_to_num(np.hypot(*stated_t90(channel)))) / LN10
+def lags_left_s(
+    suite: Suite, corrected: Collection[str], limits_s: Mapping[str, float] | None = None
+) -> dict[str, float]:
+    """Root mean square time constants [s] of the channels whose lag is not corrected, as far as anything is known.
+
+    From t90 and its uncertainty, but not above the limit of falls (`limits_s`, or the suite's); with nothing but a
+    limit, t90 may be anything below it.
+    """
+    left = {}
+    for channel in suite.channels:
+        limit = float(np.fmin((limits_s or {}).get(channel.name, np.nan), channel.t90_limit_s or np.nan))
+        t90 = float(np.fmin(np.hypot(*stated_t90(channel)), limit)) if channel.t90_s is not None else limit / 3**0.5
+        if channel.name not in corrected and t90 > 0:
+            left[channel.name] = t90 / LN10
+    return left
 
 
 def stated_responses(
@@ -45,7 +57,8 @@ def stated_responses(
             continue
         t90, doubt = stated_t90(channel)
         if np.isnan(t90):
-            reasons[channel.name] = "t90 unknown: not in the suite"
+            limit = "" if channel.t90_limit_s is None else f", at most {channel.t90_limit_s:.0f} s"
+            reasons[channel.name] = f"t90 unknown: not in the suite{limit}"
         elif doubt > WORST * t90:
             reasons[channel.name] = f"t90 {t90:g} ± {doubt:g} s is known only to {100 * doubt / t90:.0f} %"
         else:
@@ -54,6 +67,7 @@ def stated_responses(
                 doubt,
                 channel.delay_s,
                 channel.delay_uncertainty_s,
+                source=channel.t90_source,
                 cross=tuple((cross or {}).get(channel.name, {}).items()),
             )
     return with_differences(suite, responses, reasons)

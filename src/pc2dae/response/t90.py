@@ -1,7 +1,9 @@
-"""Estimation of the response time t90 of each channel from plumes also observed by a faster channel.
+"""What one flight says about the response of each channel: its falls, and plumes also observed by a faster channel.
 
 The fit of two channels is in `pc2dae.response.shared_plumes`; here the references are chosen, and what several fits
-say about one instrument is combined: its channels share one delay, and two fast channels check each other's t90.
+say about one instrument is combined: its channels share one delay, and two fast channels check each other's t90. A
+faster channel counts only if both saw the same air (`pc2dae.response.coherence`) and if the channel's own falls allow
+the t90 that it suggests (`pc2dae.response.falls`).
 """
 
 from __future__ import annotations
@@ -17,13 +19,15 @@ from pc2dae.arrays import Array, Mask
 from pc2dae.flags import SATURATED
 from pc2dae.flight.schema import check_flight, observed
 from pc2dae.noise import noise_level
+from pc2dae.response.coherence import COHERENT, coherence
+from pc2dae.response.falls import NO_FALLS, Falls, falls_of
 from pc2dae.response.kernels import LN10
 from pc2dae.response.shared_plumes import PlumeFit, fit_shared_plumes
 from pc2dae.response.stated import stated_kernel, stated_t90
 from pc2dae.suite import Channel, Suite
 
 _FAST_S = 3.0  # maximum t90 of a reference channel
-_SHARP_S = 1.5  # … whose t90 is not stated: its own edges are at most as fast as the sensor
+_SHARP_S = 2.5  # largest limit of falls of a reference whose t90 is not stated
 _SAME_CLOCK_S = 0.1  # difference of delay between channels of one instrument
 _UNALIGNED_S = 5.0  # uncertainty of a clock that could not be aligned
 _STRONG = 5.0  # σ that the plumes of a reference reach
@@ -32,36 +36,40 @@ _LEAST_S = 0.5
 
 @dataclass(frozen=True)
 class ResponseTime:
-    """t90 of a channel [s], its standard uncertainty and the reference used."""
+    """What a flight says about the response of a channel; NaN for what it does not."""
 
     t90_s: float
-    uncertainty_s: float
-    reference: str  # the faster channel, or "its own edges"
+    uncertainty_s: float  # standard uncertainty
+    reference: str = ""  # the faster channel
     delay_s: float = np.nan  # relative to the reference, clock error and tubing combined [s]
     delay_uncertainty_s: float = np.nan
     note: str = ""  # why the kernel does not fit
+    falls: Falls = NO_FALLS
+    reason: str = ""  # why there is no t90
 
 
-def response_times(flight: xr.Dataset, names: Collection[str] | None = None) -> dict[str, ResponseTime]:
-    """t90 of each channel with plumes, or of those among `names`, except differences of two channels.
+def response_times(
+    flight: xr.Dataset, names: Collection[str] | None = None, *, any_reference: bool = False
+) -> dict[str, ResponseTime]:
+    """What the flight says about each channel, or those among `names`, except differences of two channels.
 
-    For ozone it is the t90 of the OX cell, estimated from its total response to O3 and NO2.
+    References are fast channels whose t90 is stated; with `any_reference`, which takes several flights to be trusted,
+    also those whose falls show that they are fast. For ozone it is the t90 of the OX cell, estimated from its total
+    response to O3 and NO2.
     """
-    record = _Record.of(flight)
+    record = _Record.of(flight, any_reference=any_reference)
     found = {}
     for name in sorted(record.series, key=lambda n: -record.strength[n]):
         if names is not None and name not in names:
             continue
         reference = record.reference(name)
         if reference is None:
-            values, valid, sigma = record.series[name]
-            answer = own_edges(values, valid, sigma=sigma, rate_hz=record.suite.rate_hz)
+            answer = ResponseTime(np.nan, np.nan, reason="no faster channel saw its plumes")
         elif record.strength[name] > record.strength[reference] and name in record.fast:
             answer = record.by_slower(name, reference)  # the noisier of two fast channels is no reference
         else:
             answer = record.by_faster(name, reference)
-        if np.isfinite(answer.t90_s):
-            found[name] = answer
+        found[name] = replace(record.checked(name, answer), falls=record.falls[name])
     return {name: found[name] for name in record.suite.names if name in found}
 
 
@@ -107,12 +115,13 @@ class _Record:
     suite: Suite
     series: dict[str, tuple[Array, Mask, float]]  # values without gaps, mask, noise level
     strength: dict[str, float]
+    falls: dict[str, Falls]
     fast: dict[str, tuple[float, float]]  # t90 of channels that may be references, and its uncertainty
     fits: dict[tuple[str, str, float], PlumeFit]
     delays: dict[tuple[str, str], tuple[float, float]]  # per instrument and reference, from its strongest channel
 
     @classmethod
-    def of(cls, flight: xr.Dataset) -> _Record:
+    def of(cls, flight: xr.Dataset, *, any_reference: bool) -> _Record:
         suite = check_flight(flight)
         names = [c.name for c in suite.channels if c.difference_of is None]
         values = np.array([_signal(flight, suite, name) for name in names], dtype=np.float64)
@@ -125,14 +134,34 @@ class _Record:
             if ok.sum() >= 100 and s > 0
         }
         strength = {n: _strength(v[ok], s) for n, (v, ok, s) in series.items()}
-        fast = {n: _fast(suite[n], *series[n], suite.rate_hz) for n in series if strength[n] > _STRONG}
-        return cls(flight, suite, series, strength, {n: t90 for n, t90 in fast.items() if t90[0] <= _FAST_S}, {}, {})
+        falls = {n: falls_of(v, ok, sigma=s, rate_hz=suite.rate_hz) for n, (v, ok, s) in series.items()}
+        known = [n for n in series if strength[n] > _STRONG and (any_reference or suite[n].t90_s is not None)]
+        fast = {n: _fast(suite[n], falls[n]) for n in known}
+        fast = {n: t90 for n, t90 in fast.items() if t90[0] <= _FAST_S}
+        return cls(flight, suite, series, strength, falls, fast, {}, {})
 
     def reference(self, name: str) -> str | None:
         """Fast channel of another instrument with the strongest plumes; a duplicate of the channel is preferred."""
         own, pairs = self.suite.instrument_of(name), self.suite.duplicates()
         fast = [n for n in self.fast if self.suite.instrument_of(n) != own]
         return max(fast, key=lambda n: (tuple(sorted((n, name))) in pairs, self.strength[n]), default=None)
+
+    def checked(self, name: str, answer: ResponseTime) -> ResponseTime:
+        """The answer, unless the two channels saw different air or the channel falls faster than it allows."""
+        if not np.isfinite(answer.t90_s):
+            return answer
+        values, sigma, limit = self.series[name][0], self.series[name][2], self.falls[name].limit_s
+        other, _, noise = self.series[answer.reference]
+        late = round(np.nan_to_num(answer.delay_s) * self.suite.rate_hz)
+        same = coherence(values, np.roll(other, late), t90_s=max(answer.t90_s, self.fast[answer.reference][0]),
+                         sigma=(sigma, noise), rate_hz=self.suite.rate_hz)  # fmt: skip
+        if same < COHERENT:
+            reason = f"{answer.reference} saw other air: squared coherence {same:.2f} around t90 {answer.t90_s:.0f} s"
+        elif answer.t90_s - answer.uncertainty_s > limit:
+            reason = f"t90 {answer.t90_s:.0f} s from {answer.reference}, but its own falls allow {limit:.0f} s at most"
+        else:
+            return answer
+        return ResponseTime(np.nan, np.nan, reason=reason)
 
     def by_slower(self, name: str, other: str) -> ResponseTime:
         """t90 of a fast channel from that of another, stated one: the fit of the latter gives their difference."""
@@ -153,14 +182,14 @@ class _Record:
                 fast, doubt = joined((fast, doubt), (checked.t90_s, checked.uncertainty_s))
         fit = self._fit(name, reference, fast)
         if not np.isfinite(fit.log_t90):
-            return ResponseTime(np.nan, np.nan, reference)
+            return ResponseTime(np.nan, np.nan, reason=f"its plumes are not those of {reference}")
         key = self.suite.instrument_of(name), reference
         if key not in self.delays:
             (own, sigma), (behind, of_reference) = (stated_delay(self.flight, self.suite, n) for n in (name, reference))
             fit = fit.with_delay(own - behind, float(np.hypot(sigma, of_reference)))
             self.delays[key] = fit.delay_s, float(np.hypot(fit.covariance[1, 1] ** 0.5, _SAME_CLOCK_S))
         elif (fit := fit.with_delay(*self.delays[key])) is self.fits[name, reference, fast]:
-            return ResponseTime(np.nan, np.nan, reference)  # one clock: another delay is a coincidence
+            return ResponseTime(np.nan, np.nan, reason="its delay is not that of its instrument")
         t90 = float(np.exp(fit.log_t90))
         # An error of the reference's t90 counts in full in sharp plumes, by (fast/t90)² in smooth ones.
         shared = min(fast / t90, 1.0) * doubt / max(fast, _LEAST_S)
@@ -185,32 +214,6 @@ class _Record:
         return self.fits[name, reference, fast_t90_s]
 
 
-def own_edges(values: Array, valid: Mask, *, sigma: float, rate_hz: float = 1.0) -> ResponseTime:
-    """t90 from the steepest decays of a channel: a first-order sensor cannot decay faster than exp(−t/τ).
-
-    Args:
-        values: The channel, in its own units.
-        valid: Mask of observed samples.
-        sigma: Noise level, in the channel's units.
-        rate_hz: Samples per second [Hz].
-
-    >>> fall = 1000.0 * 10.0 ** (-np.arange(40) / 8.0)  # a tenth every 8 s
-    >>> record = np.concatenate([np.zeros(40), fall])
-    >>> round(own_edges(record, np.ones(80, dtype=bool), sigma=0.1).t90_s, 2)
-    8.0
-    """
-    x = np.where(valid, values, np.nan)
-    above = x - np.nanquantile(x, 0.1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        rate = -np.log(above[1:] / above[:-1]) * rate_hz
-    sure = np.flatnonzero((above[:-1] > 20 * sigma) & (above[1:] > 3 * sigma) & (rate > 0))
-    if len(sure) < 5:
-        return ResponseTime(np.nan, np.nan, "its own edges")
-    steepest = np.sort(rate[sure])[-max(len(sure) // 20, 3) :]
-    t90 = LN10 / steepest
-    return ResponseTime(float(np.median(t90)), float(np.std(t90) + 0.3 * np.median(t90)), "its own edges")
-
-
 def _filled(values: Array, valid: Mask) -> Array:
     seen = np.flatnonzero(valid)
     straight: Array = np.interp(np.arange(len(values)), seen, values[seen])
@@ -230,12 +233,11 @@ def _signal(flight: xr.Dataset, suite: Suite, name: str) -> Array:
     return signal
 
 
-def _fast(channel: Channel, values: Array, valid: Mask, sigma: float, rate_hz: float) -> tuple[float, float]:
-    """t90 of a possible reference and its uncertainty [s]: stated, or anything up to that of its sharp edges."""
+def _fast(channel: Channel, falls: Falls) -> tuple[float, float]:
+    """t90 of a possible reference and its uncertainty [s]: stated, or anything up to the limit of its falls."""
     if channel.t90_s is not None:
         return stated_t90(channel)
-    edges = own_edges(values, valid, sigma=sigma, rate_hz=rate_hz).t90_s
-    return (edges / 2, edges / 2) if edges <= _SHARP_S else (np.nan, np.nan)
+    return (falls.limit_s / 2, falls.limit_s / 2) if falls.limit_s <= _SHARP_S else (np.nan, np.nan)
 
 
 def _strength(values: Array, sigma: float) -> float:

@@ -52,9 +52,8 @@ class ChannelFacts:
 
 def lag_not_corrected(flight: xr.Dataset) -> dict[str, str]:
     """Why the lag of each channel was not corrected, of those whose lag was to be."""
-    text = str(flight.attrs.get("pc2dae_lag_not_corrected", "none"))
-    parts = (part.removesuffix(")").partition(" (") for part in text.split("; ") if text != "none")
-    return {name: why for name, _, why in parts}
+    attrs = {str(name): variable.attrs for name, variable in flight.variables.items()}
+    return {name: str(own["lag_not_corrected"]) for name, own in attrs.items() if "lag_not_corrected" in own}
 
 
 def as_measured(flight: xr.Dataset) -> xr.Dataset:

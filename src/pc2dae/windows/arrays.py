@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,6 @@ from pc2dae.denoiser import Estimate
 from pc2dae.flags import BELOW_BOUND, RAISED
 from pc2dae.flight.schema import REFERENCE, channel_arrays, environment_array, observed
 from pc2dae.noise import Noise, sum_variance
-from pc2dae.response.stated import stated_tau_s
 from pc2dae.suite import Channel, Suite
 
 
@@ -81,15 +80,15 @@ def with_estimate(
     noise: Noise,
     *,
     lags: Mapping[str, Mapping[str, Any]],
-    lagging: Collection[str] = (),
+    left: Mapping[str, Mapping[str, Any]] | None = None,
     unusable: Iterable[Channel] = (),
 ) -> xr.Dataset:
     """The flight with the estimate in its channels; a channel without any observation becomes NaN.
 
-    `lags` are the attributes of the channels that were corrected for their lag, `lagging` those whose lag is too little
-    known for that: once calibrated, their uncertainty includes what is left. `unusable` are other channels, to be
-    treated like those without any observation. Estimates raised to the bound by more than twice their uncertainty (of
-    methods that give none, the noise) are flagged below_bound.
+    `lags` are the attributes of the channels that were corrected for their lag, `left` those of the channels that were
+    not, although they were to be. `unusable` are other channels, to be treated like those without any observation.
+    Estimates raised to the bound by more than twice their uncertainty (of methods that give none, the noise) are
+    flagged below_bound.
     """
     new: dict[str, Any] = {}  # assigned together: xarray copies its list of variables at every assignment
     nothing = np.full(flight.sizes["time"], np.nan)
@@ -113,12 +112,10 @@ def with_estimate(
         if budget is not None and sigma is not None:
             others = {n: estimate.value[suite.names.index(n)] for n in budget.cross if n in suite.names}
             known = np.sqrt(sum(part**2 for part in budget.parts(value, others).values()))
-            if channel.name in lagging:
-                known = np.hypot(known, _left_in(value, channel, suite.rate_hz))
             systematic = known if systematic is None else np.hypot(systematic, known)
             sigma = np.hypot(sigma, known)
         result = _Result(value, estimate.unbounded[row], sigma, systematic, response, correlation, budget)
-        new |= _variables(flight, channel, result, lag)
+        new |= _variables(flight, channel, result, lag, (left or {}).get(channel.name))
         qc = flight.variables[f"qc_{channel.name}"]
         doubt = noise.sigma[row] if sigma is None else sigma
         clipped = np.where(value - estimate.unbounded[row] > RAISED * doubt, BELOW_BOUND, 0).astype(np.int32)
@@ -128,16 +125,14 @@ def with_estimate(
     return flight.assign(new)
 
 
-def _left_in(value: Floats, channel: Channel, rate_hz: float) -> Floats:
-    """Standard uncertainty due to a lag that was not corrected: τ·|dx/dt|, with τ as its suite states."""
-    held = np.interp(np.arange(len(value)), (known := np.flatnonzero(np.isfinite(value))), value[known])
-    return np.asarray(stated_tau_s(channel) * rate_hz * np.abs(np.gradient(held)))
-
-
 def _variables(
-    flight: xr.Dataset, channel: Channel, result: _Result, lag: Mapping[str, Any] | None = None
+    flight: xr.Dataset,
+    channel: Channel,
+    result: _Result,
+    lag: Mapping[str, Any] | None = None,
+    left: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The variables of a denoised channel; `lag` are the attributes of one that was corrected for it."""
+    """The variables of a denoised channel, with attributes `lag` if its lag was corrected, `left` if it was not."""
     name = channel.name
     attrs = dict(flight.variables[name].attrs)
     before = {"long_name": f"{attrs.get('long_name', name)}, before denoising"}
@@ -158,7 +153,9 @@ def _variables(
 
     if result.sigma is not None:
         correlated = {} if result.correlation_s is None else {"error_correlation_s": result.correlation_s}
-        sources = [*(["t90 and delay"] if lag is not None else []), *(["calibration"] if result.budget else [])]
+        has_left = left is not None and result.systematic is not None and bool(np.nanmax(result.systematic) > 0)
+        about_lag = ["t90 and delay"] if lag is not None else ["the lag that is left (one-sided)"] if has_left else []
+        sources = [*about_lag, *(["calibration"] if result.budget else [])]
         covers = ", ".join(["noise", *sources]) if sources else "noise only"
         missing = "; calibration is not included" if sources and not result.budget else ""
         add("uncertainty", result.sigma, "standard uncertainty", comment=covers + missing, **correlated)
@@ -170,7 +167,11 @@ def _variables(
         reading = named | {"long_name": f"{name}: noise-free reading, with the sensor's lag"}
         new[f"{name}_response"] = ("time", result.response, reading)
     about = {"target": "response" if lag is None else "ambient", "processing_level": "denoised"}
-    new[name] = ("time", result.value, attrs | about | dict(lag or {}) | {"ancillary_variables": " ".join(ancillary)})
+    new[name] = (
+        "time",
+        result.value,
+        attrs | about | dict(lag or left or {}) | {"ancillary_variables": " ".join(ancillary)},
+    )
     return new
 
 
