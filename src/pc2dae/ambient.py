@@ -83,8 +83,8 @@ def _rejected(lags: Lags, estimate: Estimate, values: Floats, valid: Mask, noise
     """Why the record does not accept the response of some channels; not of those that others were subtracted from."""
     if not lags.ambient or estimate.sigma is None or estimate.systematic is None:
         return {}
-    response = lags.response(estimate.unbounded)
     reading, seen = shifted(values, lags.whole, np.nan), shifted(valid, lags.whole, False)
+    response = lags.response(estimate.unbounded, reading, lags.restarts(reading, seen, noise.sigma))
     random = np.sqrt(np.maximum(estimate.sigma**2 - estimate.systematic**2, 0.0))
     found = {}
     for row, (channel, known) in enumerate(zip(lags.suite.channels, lags.known, strict=True)):

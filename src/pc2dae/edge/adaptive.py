@@ -10,7 +10,7 @@ from zlib import crc32
 
 import numpy as np
 
-from pc2dae.arrays import Floats, Mask, near
+from pc2dae.arrays import Floats, Index, Mask, near
 from pc2dae.denoiser import LARGEST, WIDENED, Estimate, Job
 from pc2dae.edge.areas import with_areas
 from pc2dae.edge.card import digest
@@ -215,19 +215,23 @@ class AdaptiveEngine(Engine):
         step = int(np.gcd.reduce(np.diff(at))) if len(at) > 1 else 1
         own = slice(int(at[0]) % step if step > 1 else 0, None, step)
         lags = self.denoiser.lags(self.suite.model_copy(update={"rate_hz": self.suite.rate_hz / step}))
-        estimate, spread = self._bridged(values[:, own], new[:, own], levels.each(lambda x: x[:, own]), lags)
-        estimate = with_areas(estimate, lags, values[:, own], new[:, own], levels.sigma[:, own])
-        found = estimate, spread, *lags.answer(estimate)
+        values_own, new_own, levels_own = values[:, own], new[:, own], levels.each(lambda x: x[:, own])
+        restarts = lags.restarts(values_own, new_own, levels.sigma.max(axis=1, initial=0.0))
+        estimate, spread = self._bridged(values_own, new_own, levels_own, lags, restarts)
+        response = lags.response(estimate, values_own, restarts)
+        estimate = with_areas(estimate, response, lags, values_own, new_own, levels_own.sigma)
+        found = estimate, spread, *lags.answer(estimate, values_own, restarts)
         if step == 1:
             return found
         last = np.clip((np.arange(values.shape[1]) - own.start) // step, 0, estimate.shape[1] - 1)
         reached = near(new, self.before, self.after)
         return tuple(np.where(reached, x[:, last], np.nan) for x in found)
 
-    def _bridged(self, values: Floats, new: Mask, levels: Levels, lags: Lags) -> tuple[Floats, Floats]:
+    def _bridged(
+        self, values: Floats, new: Mask, levels: Levels, lags: Lags, restarts: Sequence[Index]
+    ) -> tuple[Floats, Floats]:
         """Estimate and uncertainty with gaps filled, within the range of the channel's own samples."""
-        sigma = levels.sigma.max(axis=1, initial=0.0)
-        free = lags.undo(values, new, levels.lag1, np.where(sigma > 0, sigma, np.inf))
+        free = lags.undo(values, new, levels.lag1, restarts)
         clusters = clusters_of(values, new, levels.group.max(axis=1, initial=0.0))  # constant in a flight
         record = Stretch(values, new, new, levels, np.empty((3, 0)), slice(0), free, clusters=clusters)
         estimate, spread = self._in_pieces(record)

@@ -14,22 +14,21 @@ _MOST = 0.1  # by which an excess is changed
 _CLEAN = 0.05  # quantile of the reading
 
 
-def with_areas(air: Floats, lags: Lags, reading: Floats, new: Mask, sigma: Floats) -> Floats:
-    """Estimates of the air whose own reading has the area of the measured one, plume by plume.
+def with_areas(air: Floats, response: Floats, lags: Lags, reading: Floats, new: Mask, sigma: Floats) -> Floats:
+    """Estimates of the air whose own reading (`response`) has the area of the measured one, plume by plume.
 
     The excess is multiplied by the ratio of both areas in a window around each sample, as far as noise leaves it
     known: a network that chooses averages keeps areas only on average.
     """
-    seen = lags.response(air)
     done = air.copy()
     for row, kernel in enumerate(lags.kernels):
-        both = new[row] & np.isfinite(seen[row])
+        both = new[row] & np.isfinite(response[row])
         if kernel is None or not both.any():
             continue
-        clean = float(np.quantile(seen[row, both], _CLEAN))
+        clean = float(np.quantile(response[row, both], _CLEAN))
         width = max(_WINDOW, int(_TIMES * kernel.t90_s * lags.rate_hz / LN10))
         left, area, count = (
-            _sums(np.where(both, x, 0.0), width) for x in (reading[row] - seen[row], seen[row] - clean, both)
+            _sums(np.where(both, x, 0.0), width) for x in (reading[row] - response[row], response[row] - clean, both)
         )
         noise = np.nan_to_num(sigma[row]) * np.sqrt(count)
         sure = 1 / (1 + (_SURE * noise / np.maximum(area, 1e-300)) ** 2)

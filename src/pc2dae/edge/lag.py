@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pc2dae.arrays import Floats, Mask
+from pc2dae.arrays import Floats, Index, Mask
 from pc2dae.denoiser import WIDENED
 from pc2dae.edge.levels import Levels
 from pc2dae.response.delays import TAPS, interpolation
-from pc2dae.response.inverse import FORGOTTEN, LONGEST, invert
+from pc2dae.response.inverse import FORGOTTEN, LONGEST, invert, restarts_of
 from pc2dae.response.kernels import LN10, Kernel, Response, memory, respond
 from pc2dae.suite import Suite
 
@@ -37,17 +38,17 @@ def without_lag(
     lag1: Floats,
     kernels: Sequence[Kernel | None],
     rate_hz: float = 1.0,
-    sigma: Floats | None = None,
+    restarts: Sequence[Index] | None = None,
 ) -> LagFree:
-    """Undo the known kernels; a channel without one remains as it is. `sigma` (channel,) tells jumps from air."""
+    """Undo the known kernels; a channel without one remains as it is. `restarts` are as in `Lags.restarts`."""
     if not any(kernels):
         one, zero = (np.broadcast_to(x, reading.shape) for x in (1.0, 0.0))  # takes no memory
         return LagFree(reading, reading, lag1, one, zero)
     free = LagFree(reading.copy(), reading, np.array(lag1), np.ones(reading.shape), np.zeros(reading.shape))
     for row, kernel in enumerate(kernels):
         if kernel is not None:
-            level = np.inf if sigma is None else float(sigma[row])
-            found = invert(reading[row], new[row], kernel, lag1=lag1[row], rate_hz=rate_hz, sigma=level)
+            own = None if restarts is None else restarts[row]
+            found = invert(reading[row], new[row], kernel, lag1=lag1[row], rate_hz=rate_hz, restarts=own)
             free.values[row], free.gain[row], free.lag1[row], free.tau[row] = found
     return free
 
@@ -194,16 +195,23 @@ class Lags:
         rows = [np.interp(at - d, at, x, left=np.nan) if d else x for d, x in zip(self.delay, air, strict=True)]
         return np.asarray(rows)
 
-    def undo(self, reading: Floats, new: Mask, lag1: Floats, sigma: Floats | None = None) -> LagFree:
+    def restarts(self, reading: Floats, new: Mask, sigma: Floats) -> list[Index]:
+        """Samples to which each reading, of noise `sigma` (channel,), jumps as no sensor of its response can."""
+        return [
+            np.empty(0, np.intp) if k is None else restarts_of(x, seen, k, sigma=level, rate_hz=self.rate_hz)
+            for x, seen, k, level in zip(reading, new, self.kernels, sigma.tolist(), strict=True)
+        ]
+
+    def undo(self, reading: Floats, new: Mask, lag1: Floats, restarts: Sequence[Index] | None = None) -> LagFree:
         """Channels in step with the air, without lag.
 
         The lag acts on a sensor's own signal s = (1 + K) x, from which other channels were subtracted to form x: s is
-        freed of it, then x solved for. Dipoles at the edges of plumes, due to different lags, disappear. With the noise
-        level `sigma` (channel,), jumps are not undone: a stream cannot know whether a reading will stay.
+        freed of it, then x solved for. Dipoles at the edges of plumes, due to different lags, disappear. Nothing is
+        undone across `restarts`; a stream has none, because it cannot know whether a reading will stay.
         """
         cross = self._cross
         if not cross:
-            return self._undo_own(reading, new, lag1, sigma)
+            return self._undo_own(reading, new, lag1, restarts)
         matrix = np.eye(len(self.known))
         signal, seen = reading.copy(), new.copy()
         for row, parts in cross.items():
@@ -213,16 +221,16 @@ class Lags:
         involved = np.linalg.matrix_power((matrix != 0).astype(np.float64), len(matrix)) > 0
         for row in cross:
             seen[row] = new[involved[row]].all(axis=0)
-        free = self._undo_own(signal, seen, lag1, sigma)
+        free = self._undo_own(signal, seen, lag1, restarts)
         air = np.linalg.solve(matrix, np.nan_to_num(free.values))
         for row in cross:
             free.values[row] = np.where(seen[row], air[row], reading[row])
         return free._replace(reading=reading)
 
-    def _undo_own(self, signal: Floats, new: Mask, lag1: Floats, sigma: Floats | None) -> LagFree:
+    def _undo_own(self, signal: Floats, new: Mask, lag1: Floats, restarts: Sequence[Index] | None) -> LagFree:
         """Each sensor's own signal without lag; in a stream all kernels are of first order."""
         if self.spacing is None or not self.ambient:
-            return without_lag(signal, new, lag1, self.kernels, self.rate_hz, sigma)
+            return without_lag(signal, new, lag1, self.kernels, self.rate_hz, restarts)
         return _without_first_order(signal, new, lag1, self.memory[:, None], self.spacing)
 
     @cached_property
@@ -236,23 +244,34 @@ class Lags:
         cross = () if known is None else known.cross
         return [(self.suite.names.index(name), gain) for name, gain in cross if name in self.suite.names]
 
-    def response(self, air: Floats) -> Floats:
-        """Noise-free readings (channel, time) of lag-corrected channels, in step with the air; NaN for others."""
+    def response(self, air: Floats, reading: Floats | None = None, restarts: Sequence[Index] | None = None) -> Floats:
+        """Noise-free readings (channel, time) of lag-corrected channels, in step with the air; NaN for others.
+
+        At `restarts` they begin anew from the `reading`.
+        """
         found = np.full(air.shape, np.nan)
         for row, kernel in enumerate(self.kernels):
             known = np.isfinite(air[row])
-            if kernel is not None and known.any():
-                last = np.maximum.accumulate(np.where(known, np.arange(len(known)), -1))  # a gap keeps the last value
-                has_started = last >= 0
-                found[row, has_started] = respond(air[row, last[has_started]], kernel, self.rate_hz)
-                found[row, ~known] = np.nan
+            if kernel is None or not known.any():
+                continue
+            last = np.maximum.accumulate(np.where(known, np.arange(len(known)), -1))  # a gap keeps the last value
+            held = np.where(last >= 0, air[row, last], np.nan)
+            cuts = [int(np.argmax(last >= 0)), *([] if restarts is None else restarts[row].tolist()), len(held)]
+            for first, end in pairwise(cuts):
+                part = held[first:end].copy()
+                if reading is not None and first != cuts[0]:
+                    part[:1] = reading[row, first]
+                found[row, first:end] = respond(part, kernel, self.rate_hz)
+            found[row, ~known] = np.nan
         return found
 
-    def answer(self, air: Floats) -> tuple[Floats, Floats]:
+    def answer(
+        self, air: Floats, reading: Floats | None = None, restarts: Sequence[Index] | None = None
+    ) -> tuple[Floats, Floats]:
         """Noise-free readings in step with the air, and systematic uncertainties of a whole record."""
         if self.is_certain:
             return np.broadcast_to(np.nan, air.shape), np.broadcast_to(0.0, air.shape)
-        response = self.response(air)
+        response = self.response(air, reading, restarts)
         before = np.concatenate([air[:, :1], air[:, :-1]], axis=1)
         return response, self.systematic(air, np.where(np.isfinite(before), before, air), response)
 

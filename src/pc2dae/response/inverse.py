@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pc2dae.arrays import Array, Mask
+from pc2dae.arrays import Array, Index, Mask
 from pc2dae.response.kernels import LN10, Kernel, gaussian, memory
 
 GAUSSIAN_GAIN = 4.0
@@ -46,7 +46,7 @@ def invert(
     *,
     lag1: float | Array = 0.0,
     rate_hz: float = 1.0,
-    sigma: float = np.inf,
+    restarts: Index | None = None,
 ) -> Inverted:
     """The air that a sensor of this kernel saw, from its new samples.
 
@@ -56,7 +56,7 @@ def invert(
         kernel: Its response.
         lag1: Autocorrelation of its noise between consecutive new samples, one number or (time,).
         rate_hz: Samples per second of the grid [Hz].
-        sigma: Noise level of the reading, to tell jumps that are no air; default: there are none.
+        restarts: Samples before which the reading says nothing about it.
 
     >>> reading = np.array([0.0, 0.9, 0.99])
     >>> found = invert(reading, np.ones(3, bool), Kernel(1.0))
@@ -77,7 +77,7 @@ def invert(
     m = memory(kernel.t90_s, rate_hz) ** usual
     values, gain = reading.copy(), _growth(m, rho, kernel)
     x = reading[at]
-    left[jumps(x, sigma=sigma, tau=kernel.t90_s * rate_hz / usual / LN10)] = 0.0
+    left[np.isin(at[1:], [] if restarts is None else restarts)] = 0.0
     if kernel.kind == "two_step":
         values[at] = _two_step(x, apart, left, kernel, rate_hz)
     else:
@@ -88,25 +88,28 @@ def invert(
     return Inverted(values, gain, np.clip(after, -0.67, 0.95), usual * m / (1 - m))
 
 
-def jumps(x: Array, *, sigma: float, tau: float) -> NDArray[np.intp]:
-    """Which steps between samples a sensor of time constant `tau` [samples] cannot have made: (sample − 1) of each.
+def restarts_of(reading: Array, new: Mask, kernel: Kernel, *, sigma: float, rate_hz: float = 1.0) -> Index:
+    """Samples to which a reading jumps as no sensor of this kernel can.
 
     A reading that follows the air rises in several steps, or falls again within its time constant. One that jumps and
     stays is a placeholder of the first rows, a restart or a glitch, of which the inverse would make a peak of tau times
     the jump.
 
-    >>> jumps(np.repeat([500.0, 420.0, 430.0], 20), sigma=1.0, tau=8.0).tolist()
-    [19, 39]
+    >>> reading = np.repeat([500.0, 420.0, 430.0], 20)
+    >>> restarts_of(reading, np.ones(60, bool), Kernel(18.0), sigma=1.0).tolist()
+    [20, 40]
     """
-    step = np.diff(x)
-    if tau < _SLOW or not np.isfinite(sigma) or len(step) < 2 * _AROUND:
+    at = np.flatnonzero(new)
+    x, step = reading[at], np.diff(reading[at])
+    tau = kernel.t90_s * rate_hz / LN10 / (np.median(np.diff(at)) if len(step) else 1.0)
+    if kernel.kind == "gaussian" or tau < _SLOW or not sigma > 0 or len(step) < 2 * _AROUND:
         return np.empty(0, np.intp)
     size = np.pad(np.abs(step), _AROUND)
     beside = np.max([size[_AROUND + k : len(step) + _AROUND + k] for k in (-3, -2, -1, 1, 2, 3)], axis=0)
     alone = np.flatnonzero((np.abs(step) > _JUMP * sigma) & (np.abs(step) > _ALONE * beside))
     last = min(int(np.ceil(tau)), len(x) - 1)
     stays = [np.abs(x[k + 1 : k + 2 + last] - x[k + 1]).max() < _STAYS * abs(step[k]) for k in alone]
-    return alone[np.array(stays, bool) | (alone < _AROUND)]
+    return at[1 + alone[np.array(stays, bool) | (alone < _AROUND)]]
 
 
 def _growth(left: float | Array, rho: Array, kernel: Kernel) -> Array:

@@ -1,0 +1,117 @@
+"""What the default estimate does to every real record: response, limit of falls, peaks, areas, clean air, roughness.
+
+    python benchmarks/real_air.py [FOLDER ...] [--short] [--stated FACTOR]
+
+A line per record and channel: the t90 that was used and its source, or why none was; the largest t90 that the falls of
+the reading allow; peak, area above clean air and roughness (sum of first differences) of the estimate relative to the
+reading; the share of samples more than 4 uncertainties below clean air. `--short` takes the shortened records of the
+tests. With `--stated`, each channel is stated to respond in FACTOR times the limit of its falls: what is physically
+possible may be undone, what is not must be refused. The records are in ../shared/data or PC2DAE_REAL_DATA.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import xarray as xr
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "real"))
+from real_checks import denoised_names
+from real_data import ABSENT, DATA, RECORDS, RealRecord
+
+import pc2dae
+from pc2dae.flight.schema import observed, suite_of
+from pc2dae.noise import noise_level
+from pc2dae.response.falls import falls_of
+from pc2dae.response.payload import ChannelResponse, with_response
+
+CLEAN = 0.05  # quantile of the reading that is taken as clean air
+DEEP = 4.0  # uncertainties below it
+HEAD = (f"{'record':52}{'channel':14}{'t90 [s]':>12} {'source':16}{'limit':>7}{'peak':>7}{'area':>8}{'rough':>7}"
+        f"{'below':>8}  not corrected because")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Effect:
+    """An estimate of one channel beside its reading."""
+
+    peak: float  # highest 3-sample median above clean air, relative to that of the reading
+    area: float  # above clean air, likewise
+    roughness: float
+    below: float  # share of samples far below clean air
+
+
+def effect(clean: xr.Dataset, name: str) -> Effect:
+    """How a channel's estimate differs from its reading."""
+    raw, air = (clean[n].values.astype(np.float64) for n in (f"{name}_raw", f"{name}_unbounded"))
+    both = observed(clean, name) & np.isfinite(raw) & np.isfinite(air)
+    raw, air, sigma = raw[both], air[both], clean[f"{name}_uncertainty"].values[both]
+    floor = float(np.quantile(raw, CLEAN))
+    peaks, areas, rough = ([f(x) for x in (air, raw)] for f in (
+        lambda x: np.max(np.median(np.lib.stride_tricks.sliding_window_view(x, 3), axis=1)) - floor,
+        lambda x: np.sum(x - floor), lambda x: np.sum(np.abs(np.diff(x)))))  # fmt: skip
+    deep = air < min(floor, float(raw.min())) - DEEP * sigma
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return Effect(*(float(np.divide(*pair)) for pair in (peaks, areas, rough)), float(np.mean(deep)))
+
+
+def limits(flight: xr.Dataset) -> dict[str, float]:
+    """The largest t90 [s] that each channel's falls allow; NaN where they allow any."""
+    suite = suite_of(flight)
+    names = [n for n in suite.names if observed(flight, n).any()]
+    values = np.array([flight[n].values for n in names], np.float64)
+    seen = np.array([observed(flight, n) for n in names]) & np.isfinite(values)
+    levels = noise_level(values, seen).sigma
+    return {n: falls_of(v, s, sigma=float(u), rate_hz=suite.rate_hz).limit_s
+            for n, v, s, u in zip(names, values, seen, levels, strict=True)}  # fmt: skip
+
+
+def lines(record: RealRecord, flight: xr.Dataset, factor: float | None) -> Iterator[str]:
+    """A line per channel of a record."""
+    at_most = limits(flight)
+    if factor is not None:
+        stated = {n: ChannelResponse(t90_s=factor * s, t90_uncertainty_s=0.1 * factor * s, source="stated")
+                  for n, s in at_most.items() if np.isfinite(s)}  # fmt: skip
+        if not stated:
+            return
+        suite = with_response(suite_of(flight), stated)
+        flight = flight.assign_attrs(suite=suite.model_dump_json(exclude_defaults=True))
+    clean = pc2dae.denoise(flight)
+    for name in denoised_names(clean):
+        attrs, e = clean[name].attrs, effect(clean, name)
+        t90 = f"{attrs['t90_s']:.1f} ± {attrs['t90_uncertainty_s']:.1f}" if "t90_s" in attrs else "–"
+        yield (f"{record.id:52.52}{name:14}{t90:>12} {attrs.get('t90_source', ''):16}{at_most.get(name, np.nan):7.1f}"
+               f"{e.peak:7.2f}{e.area:8.4f}{e.roughness:7.2f}{100 * e.below:7.2f} %  "
+               f"{attrs.get('lag_not_corrected', '')}")  # fmt: skip
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folders", nargs="*", help="only these folders, or parts of a record's name")
+    parser.add_argument("--short", action="store_true", help="the shortened records of the tests")
+    parser.add_argument("--stated", type=float, help="state this multiple of each limit as t90")
+    options = parser.parse_args()
+    if not DATA.is_dir():
+        sys.exit(ABSENT)
+    warnings.simplefilter("ignore")
+    print(HEAD)
+    for record in RECORDS:
+        if options.folders and not any(word in record.id for word in options.folders):
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            path = record.write(Path(folder), whole=not options.short)
+            flight = pc2dae.open_flight(path, suite=record.suite_path, zone=record.zone)
+        for line in lines(record, flight, options.stated):
+            print(line, flush=True)
+
+
+if __name__ == "__main__":
+    main()
