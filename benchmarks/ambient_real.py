@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -22,10 +22,13 @@ from ambient_figures import draw
 from ambient_records import Case, all_cases
 from scipy.linalg import eigh
 
+from pc2dae import denoise
 from pc2dae.arrays import Array
 from pc2dae.edge.adaptive import AdaptiveDenoiser
+from pc2dae.flight.schema import new_flight
+from pc2dae.qc import screen
 from pc2dae.registry import load_model
-from pc2dae.response.kernels import LN10, NORMAL90, Kernel, Response, respond
+from pc2dae.response.kernels import LN10, NORMAL90, Kernel, respond
 from pc2dae.suite import Channel, Family, Suite
 
 RESULTS = "results/2026-11-17-ambient-real.md"
@@ -52,22 +55,26 @@ class Score:
 
 
 def estimates(case: Case, model: AdaptiveDenoiser) -> dict[str, Array]:
-    """Every method's estimate of a case, (time,) in the units of its truth, and `sigma` of the ambient one."""
+    """Every method's estimate of a case, (time,) in the units of its truth, and `sigma` of the ambient one.
+
+    `ambient` is what a user gets who states the response: the reading, if the record does not accept it.
+    """
     kernel, reading = case.fit.kernel, case.reading
-    channel = Channel(name="x", units=case.units, lower_bound=case.lower_bound)
+    channel = Channel(name="x", units=case.units, lower_bound=case.lower_bound, t90_s=kernel.t90_s, kernel=kernel.kind,
+                      t90_uncertainty_s=T90_UNCERTAINTY * kernel.t90_s, delay_uncertainty_s=0.0)  # fmt: skip
     suite = Suite(name="x", rate_hz=case.rate_hz, family=(Family(name="x", channel=(channel,)),))
-    known = Response(kernel, T90_UNCERTAINTY * kernel.t90_s, delay_uncertainty_s=0.0)
-    record = (reading[None], np.full((3, len(reading)), np.nan), np.isfinite(reading)[None])
-    response = replace(model, responses={}).engine(suite)(*record).unbounded[0]
-    ambient = replace(model, responses={"x": known}).engine(suite)(*record)
-    assert ambient.sigma is not None
+    time = np.datetime64("2020-01-01", "ns") + np.round(np.arange(len(reading)) * 1e9 / case.rate_hz).astype("m8[ns]")
+    flight = screen(new_flight(time, {"x": reading}, suite))
+    clean = denoise(flight, model=model, keep=("x",))
+    response = denoise(flight, model=model, keep=("x",), target="response")["x_unbounded"].values
     return {
         "reading": reading,
         "response": np.asarray(response),
         "slope": with_slope(response, kernel, case.rate_hz),
         "tikhonov": tikhonov(reading, kernel, case.rate_hz),
-        "ambient": np.asarray(ambient.unbounded[0]),
-        "sigma": np.asarray(ambient.sigma[0]),
+        "ambient": np.asarray(clean["x_unbounded"].values),
+        "sigma": np.asarray(clean["x_uncertainty"].values),
+        "why": clean["x"].attrs.get("lag_not_corrected", ""),
     }
 
 

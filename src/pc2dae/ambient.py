@@ -11,7 +11,7 @@ import xarray as xr
 from pc2dae.arrays import Floats, Mask
 from pc2dae.denoiser import Estimate
 from pc2dae.edge.adaptive import AdaptiveDenoiser
-from pc2dae.edge.lag import Lags, shifted
+from pc2dae.edge.lag import Lags
 from pc2dae.noise import Noise, sum_variance
 from pc2dae.response.acceptance import CorrectedChannel, rejection
 from pc2dae.response.kernels import LN10
@@ -83,7 +83,7 @@ def _rejected(lags: Lags, estimate: Estimate, values: Floats, valid: Mask, noise
     """Why the record does not accept the response of some channels; not of those that others were subtracted from."""
     if not lags.ambient or estimate.sigma is None or estimate.systematic is None:
         return {}
-    reading, seen = shifted(values, lags.whole, np.nan), shifted(valid, lags.whole, False)
+    reading, seen, _ = lags.in_step(values, valid)
     response = lags.response(estimate.unbounded, reading, lags.restarts(reading, seen, noise.sigma))
     random = np.sqrt(np.maximum(estimate.sigma**2 - estimate.systematic**2, 0.0))
     found = {}

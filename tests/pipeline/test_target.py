@@ -84,8 +84,12 @@ def test_a_channel_of_unknown_lag_is_the_reading_and_a_line_says_why(ambient) ->
     for name in ("no", "o3"):
         assert ambient[name].attrs["target"] == "response"
         assert not LAG_ATTRIBUTES & set(ambient[name].attrs)
-        assert not any(f"{name}_{ending}" in ambient for ending in LAG_VARIABLES)
-        assert ambient[f"{name}_uncertainty"].attrs["comment"] == "noise only"
+        assert f"{name}_response" not in ambient
+    assert ambient["no_uncertainty"].attrs["comment"] == "noise only"
+    assert not any(f"no_{ending}" in ambient for ending in LAG_VARIABLES)
+    said = "noise, the lag that is left (one-sided); calibration is not included"
+    assert ambient["o3_uncertainty"].attrs["comment"] == said
+    assert ambient["o3"].attrs["lag_not_corrected"].endswith("known only to 45 %")
     said = ambient.attrs["pc2dae_lag_not_corrected"].split("; ")
     assert [line.split(" (")[0] for line in said] == ["no", "o3"]
     assert "known only to 45 %" in said[1]

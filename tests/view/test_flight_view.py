@@ -41,7 +41,8 @@ def test_what_each_channel_estimates_is_shown(clean: xr.Dataset) -> None:
     known = {"target": "ambient", "t90_s": 4.0, "t90_uncertainty_s": 0.6, "t90_source": "suite", "delay_s": 0.5,
              "delay_uncertainty_s": 0.2, "effective_resolution_s": 1.2, "t90_note": "poor fit"}  # fmt: skip
     both = clean.assign(co=clean["co"].assign_attrs(known), co_response=clean["co"] + 7)
-    both.attrs["pc2dae_lag_not_corrected"] = "no2 (t90 unknown: not in the suite); co2 (t90 unknown: not in the suite)"
+    for name in ("no2", "co2"):
+        both[name].attrs["lag_not_corrected"] = "t90 unknown: not in the suite"
     view = FlightView(both)
     data = view.as_json()
     assert {c["name"]: c["target"] for c in data["channels"]} == {"co": "ambient", "no2": "response", "co2": "response"}

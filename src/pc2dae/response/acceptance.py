@@ -15,13 +15,14 @@ from pc2dae.arrays import Array, Mask
 
 _CLEAN = 0.05  # quantile of the reading that is taken as clean air
 _IN_PLUME, _MOVING = 5.0, 3.0  # noise levels of a reading, and of its change within a time constant
+_HIGH = 0.05  # of the reading's range, from which a fall counts
 _FEW = 10  # samples, below which nothing can be said
 _AREA = 0.005  # of the excess
 _SURE = 3.0  # standard errors that are allowed everywhere
-_FALLS = 0.02  # of the excess, mean residual in falls
-_MISFIT = 3.0, 0.02  # typical residual in noise levels, and in units of the reading's range
-_CLEAN_AIR = 0.5, 0.01  # how far clean air may move, likewise
-_UNDERSHOOT = 0.2  # of what was added above the reading
+_FALLS = 0.05  # of the excess, mean residual in falls
+_NOISE, _MISFIT = 3.0, 0.2  # typical residual in noise levels, and relative to what the correction changed
+_CLEAN_AIR = 0.5, 0.01  # how far clean air may move, in noise levels and in units of the reading's range
+_UNDERSHOOT = 0.25  # of what was added above the reading: right responses reach 0.2, wrong ones 0.5 and more
 _DEEP, _DEEP_SHARE = 4.0, 0.005  # uncertainties below bound and clean air, and share of samples
 
 
@@ -53,35 +54,45 @@ def rejection(channel: CorrectedChannel) -> str:
     residual = np.where(known, c.reading - c.response, 0.0)
     slope = np.gradient(np.interp(np.arange(len(known)), np.flatnonzero(known), c.response[known]))
     extent = float(np.quantile(excess[known], 0.99))
-    checks = (_misfit(c, known, residual, extent), _falls(c, known, excess, residual, slope),
+    added = np.where(known, c.air - c.response, 0.0)
+    checks = (_misfit(c, known, residual, added), _falls(c, known, excess, residual, added, slope, extent),
               _area(c, known, excess, residual), _clean_air(c, known, excess, slope, extent),
               _undershoot(c, known, clean), _roughness(c, known))  # fmt: skip
     return next((reason for reason in checks if reason), "")
 
 
-def _misfit(c: CorrectedChannel, known: Mask, residual: Array, extent: float) -> str:
+def _misfit(c: CorrectedChannel, known: Mask, residual: Array, added: Array) -> str:
+    """Typical residuals, relative to the noise and to what the correction changed."""
     typical = float(np.median(np.abs(residual[known]))) / 0.6745
-    if typical <= max(_MISFIT[0] * c.noise, _MISFIT[1] * extent):
+    if typical <= max(_NOISE * c.noise, _MISFIT * float(np.sqrt(np.mean(added[known] ** 2)))):
         return ""
     return f"the reading is not reproduced: it differs by {typical / c.noise:.1f} times its noise"
 
 
-def _falls(c: CorrectedChannel, known: Mask, excess: Array, residual: Array, slope: Array) -> str:
+def _falls(
+    c: CorrectedChannel, known: Mask, excess: Array, residual: Array, added: Array, slope: Array, extent: float
+) -> str:
     """Residuals of one sign in falls, beyond what the uncertainty of the delay explains."""
-    falls = known & (slope * c.tau < -_MOVING * c.noise) & (excess > _IN_PLUME * c.noise)
+    falls = known & (slope * c.tau < -_MOVING * c.noise) & (excess > max(_IN_PLUME * c.noise, _HIGH * extent))
     if falls.sum() < _FEW:
         return ""
     mean, usual = float(residual[falls].mean()), float(excess[falls].mean())
     explained = _SURE * c.long_noise / falls.sum() ** 0.5 + _SURE * c.late * float(np.abs(slope[falls]).mean())
-    if abs(mean) <= max(explained, _FALLS * usual, c.noise / 2):
+    if abs(mean) <= max(explained, _FALLS * usual, _MISFIT * abs(float(added[falls].mean())), c.noise / 2):
         return ""
     return f"falls are not reproduced: the reading is {100 * mean / usual:+.1f} % off in them"
 
 
 def _area(c: CorrectedChannel, known: Mask, excess: Array, residual: Array) -> str:
-    total = float(np.maximum(excess, 0.0).sum())
-    missing = float(residual.sum())
-    if abs(missing) <= _AREA * total + _SURE * c.long_noise * known.sum() ** 0.5:
+    """Residuals in plumes, as they are or against those in clean air: what is missing everywhere is no area."""
+    high, calm = (known & is_in for is_in in (excess > _MOVING * c.noise, excess <= _MOVING * c.noise))
+    if high.sum() < _FEW:
+        return ""
+    level = float(np.median(residual[calm])) if calm.sum() >= _FEW else 0.0
+    total, missing = (float(x[high].sum()) for x in (excess, residual))
+    missing = min(missing, missing - level * float(high.sum()), key=abs)
+    noise = c.long_noise * max(1.0, float(np.std(residual[high])) / c.noise)  # that of some sensors grows in plumes
+    if abs(missing) <= _AREA * total + _SURE * noise * high.sum() ** 0.5:
         return ""
     return f"area is not kept: {100 * missing / total:+.1f} %"
 

@@ -67,7 +67,7 @@ def _response(
     known = _t90(channel, seen)
     if isinstance(known, str):
         return known
-    limit = np.nan if seen is None else seen.falls.limit_s
+    limit = np.nan if seen is None or channel.kernel == "gaussian" else seen.falls.limit_s  # a Gaussian falls faster
     if known.t90_s - known.uncertainty_s > limit:
         t90 = f"t90 {known.t90_s:.1f} ± {known.uncertainty_s:.1f} s ({known.source})"
         return f"{t90} contradicts the record, whose falls allow {limit:.1f} s at most"
@@ -89,7 +89,7 @@ class _T90:
 
 
 def _t90(channel: Channel, seen: ResponseTime | None) -> _T90 | str:
-    """t90 of the suite joined with that of the flight; the flight's alone if the two contradict each other.
+    """t90 of the suite joined with that of the flight, less certain if the two contradict each other.
 
     What was measured for the payload, as in a response file, is used as it is.
     """
@@ -108,16 +108,20 @@ def _t90(channel: Channel, seen: ResponseTime | None) -> _T90 | str:
         known = _T90(t90, doubt, channel.t90_source)
     elif np.isnan(t90):
         known = _T90(seen.t90_s, seen.uncertainty_s, "flight")
-    elif abs(seen.t90_s - t90) <= _AGREE * np.hypot(seen.uncertainty_s, doubt):
-        known = _T90(*joined((t90, doubt), (seen.t90_s, seen.uncertainty_s)), "suite and flight")
-    elif seen.uncertainty_s < WORST * seen.t90_s:
-        note = f"t90 {seen.t90_s:.1f} ± {seen.uncertainty_s:.1f} s from the flight replaces {t90:g} s of the suite"
-        known = _T90(seen.t90_s, seen.uncertainty_s, "flight", note)
     else:
-        known = _T90(t90, doubt, channel.t90_source)
+        mean, spread = joined((t90, doubt), (seen.t90_s, seen.uncertainty_s))
+        apart = abs(seen.t90_s - t90) / np.hypot(seen.uncertainty_s, doubt)
+        if apart <= _AGREE:
+            known = _T90(mean, spread, "suite and flight")
+        elif seen.uncertainty_s > WORST * seen.t90_s:
+            known = _T90(t90, doubt, channel.t90_source)
+        else:  # both are sure, and one is wrong: Birge's ratio
+            note = f"{t90:g} s in the suite, {seen.t90_s:.1f} ± {seen.uncertainty_s:.1f} s in this flight"
+            known = _T90(mean, spread * float(apart), "suite and flight", note)
     if known.uncertainty_s > WORST * known.t90_s:
         share = 100 * known.uncertainty_s / known.t90_s
-        return f"t90 {known.t90_s:.1f} ± {known.uncertainty_s:.1f} s is known only to {share:.0f} %"
+        why = f" ({known.note})" if known.note else ""
+        return f"t90 {known.t90_s:.1f} ± {known.uncertainty_s:.1f} s is known only to {share:.0f} %{why}"
     return known
 
 

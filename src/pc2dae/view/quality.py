@@ -68,8 +68,8 @@ def channel_table(facts: list[ChannelFacts], inspection: dict[str, Any]) -> Tabl
         rows.append(Row([*cells, *(f"{f.flags[name]:,}" if name in f.flags else "" for name in used)]))
     note = (
         "Noise σ and its lag-1 correlation are estimated from quiet stretches of the raw record (−0.5: a differenced"
-        " signal, as of an aethalometer). Estimate σ is its median standard uncertainty. t90 is estimated from plume"
-        " edges. Flags are counted in samples."
+        " signal, as of an aethalometer). Estimate σ is its median standard uncertainty. t90 is that behind a"
+        " faster channel. Flags are counted in samples."
     )
     return Table(head, rows, (0, 1), title="Channels", note=note)
 

@@ -71,6 +71,7 @@ class _Result:
     response: Floats | None = None
     correlation_s: float | None = None  # of random errors
     budget: Budget | None = None  # of a calibrated channel
+    is_late: bool = False  # a lag is left, and part of the uncertainty
 
 
 def with_estimate(
@@ -102,7 +103,7 @@ def with_estimate(
         sigma, systematic, response = (
             None if x is None else x[row] for x in (estimate.sigma, estimate.systematic, estimate.response)
         )
-        correlation = None
+        correlation, is_late = None, lag is None and systematic is not None and bool(np.nanmax(systematic) > 0)
         if sigma is not None:
             spacing = float(np.median(np.diff(np.flatnonzero(seen)))) if seen.sum() > 1 else 1.0
             held = sum_variance(noise.sigma[row], noise.lag1[row]) * spacing
@@ -114,7 +115,7 @@ def with_estimate(
             known = np.sqrt(sum(part**2 for part in budget.parts(value, others).values()))
             systematic = known if systematic is None else np.hypot(systematic, known)
             sigma = np.hypot(sigma, known)
-        result = _Result(value, estimate.unbounded[row], sigma, systematic, response, correlation, budget)
+        result = _Result(value, estimate.unbounded[row], sigma, systematic, response, correlation, budget, is_late)
         new |= _variables(flight, channel, result, lag, (left or {}).get(channel.name))
         qc = flight.variables[f"qc_{channel.name}"]
         doubt = noise.sigma[row] if sigma is None else sigma
@@ -153,9 +154,8 @@ def _variables(
 
     if result.sigma is not None:
         correlated = {} if result.correlation_s is None else {"error_correlation_s": result.correlation_s}
-        has_left = left is not None and result.systematic is not None and bool(np.nanmax(result.systematic) > 0)
-        about_lag = ["t90 and delay"] if lag is not None else ["the lag that is left (one-sided)"] if has_left else []
-        sources = [*about_lag, *(["calibration"] if result.budget else [])]
+        about_lag = "t90 and delay" if lag is not None else "the lag that is left (one-sided)" if result.is_late else ""
+        sources = [about for about in (about_lag, "calibration" if result.budget else "") if about]
         covers = ", ".join(["noise", *sources]) if sources else "noise only"
         missing = "; calibration is not included" if sources and not result.budget else ""
         add("uncertainty", result.sigma, "standard uncertainty", comment=covers + missing, **correlated)
@@ -167,11 +167,8 @@ def _variables(
         reading = named | {"long_name": f"{name}: noise-free reading, with the sensor's lag"}
         new[f"{name}_response"] = ("time", result.response, reading)
     about = {"target": "response" if lag is None else "ambient", "processing_level": "denoised"}
-    new[name] = (
-        "time",
-        result.value,
-        attrs | about | dict(lag or left or {}) | {"ancillary_variables": " ".join(ancillary)},
-    )
+    about |= dict(lag or left or {}) | {"ancillary_variables": " ".join(ancillary)}
+    new[name] = ("time", result.value, attrs | about)
     return new
 
 
