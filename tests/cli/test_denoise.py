@@ -218,7 +218,7 @@ def test_what_was_estimated_is_said(table):
     words = ("denoise", "log.csv", "-o", "c.nc", "--suite", "own.toml", "--model", "adaptive")
     out = run(*words).stdout
     assert "\nlag corrected: co2 (t90 3.0 s); not corrected: co" in out
-    assert "no (t90 unknown: no faster channel saw its plumes)\n" in out
+    assert "no (t90 unknown: its plumes are not those of co2)\n" in out
     assert read_flight("c.nc")["co2"].attrs["target"] == "ambient"
     assert "lag corrected" not in run(*words, "--target", "response", "--force").stdout
     assert "co2_response" not in read_flight("c.nc")

@@ -27,7 +27,7 @@ _ACCURATE = 0.12  # largest relative error of a fall
 _SURE = 2.0  # standard errors between a fall and the limit that it sets
 _NEEDED = 3  # falls that must agree on a limit: single ones are glitches
 _LEAST = 60  # samples of a record
-_REPEATS = 0.3  # share of repeated values from which they count as stale
+_REGULAR = 0.7  # share of equal intervals between changes from which a sensor is slower than its grid
 _QUARTILE = 0.3186  # of the absolute value of a standard normal variable
 _PILE = (0.85, 1.2)  # falls within these factors of the typical fast one pile up …
 _FAST = 0.25  # quantile of a pile that is taken as the sensor: the air slows most falls a little
@@ -99,9 +99,9 @@ def falls_of(values: Array, valid: Mask, *, sigma: float, rate_hz: float = 1.0) 
     """
     at = np.flatnonzero(valid)
     x = np.asarray(values, np.float64)[at]
-    new = np.append(True, np.diff(x) != 0)
-    if np.mean(~new) > _REPEATS if len(x) else False:
-        at, x = at[new], x[new]
+    new = np.flatnonzero(np.append(True, np.diff(x) != 0)) if len(x) else at
+    if len(new) > 1 and np.median(np.diff(new)) > 1 and np.mean(np.diff(new) == np.median(np.diff(new))) > _REGULAR:
+        at, x = at[new], x[new]  # stale; values that repeat now and then are coarse
     if len(x) < _LEAST:
         return NO_FALLS
     time = at / rate_hz
