@@ -199,6 +199,17 @@ def test_zeros_and_the_ends_of_the_range_are_measured_again(native_rate_hz: floa
     """Of a particle counter at half the grid's rate: clean air, a plume that saturates it, clean air."""
     rng = np.random.default_rng(0)
     plume = np.concatenate([np.zeros(20), rng.normal(500, 90, 400), np.full(10, 1000.0), np.zeros(20)]).repeat(2)
+    plume = np.insert(plume, 440, plume[440])  # the counter's clock is its own
     found = checks.stale(plume, native_rate_hz=native_rate_hz, ends=(0.0, None, 1000.0)) != 0
     assert not found[(plume == 0) | (plume == 1000)].any()
-    np.testing.assert_array_equal(found[40:840], np.tile([False, True], 400))
+    np.testing.assert_array_equal(found[40:440], np.tile([False, True], 200))
+
+
+def test_a_record_written_on_a_finer_grid_has_its_own_samples() -> None:
+    """Two coarse counters, zeros included, that nothing but the places of their changes tells from slow ones."""
+    coarse = np.round(np.random.default_rng(0).gamma(1.0, 3.0, 300))
+    assert np.mean(np.diff(coarse) == 0) > 0.05
+    np.testing.assert_array_equal(checks.stale(coarse.repeat(3))[::3], 0)
+    kept = np.flatnonzero(checks.stale(coarse.repeat(3)) == 0)
+    assert set(kept % 3) == {0}
+    assert not checks.stale(coarse).any()

@@ -26,6 +26,7 @@ from pc2dae.qc.flags import marked
 from pc2dae.sentinels import is_impossible
 
 _STUCK = 60  # minimum length of a constant record to count as stuck; shorter records may just be quiet
+_CHANGES, _REGULAR, _LARGEST = 20, 0.995, 10  # changes of value, share of them at every k-th sample, and largest k
 _FINE = 100.0  # noise-to-resolution ratio above which repeated values cannot be chance
 
 
@@ -87,8 +88,17 @@ def stale(
     chance: equal values are far more frequent at a lag of one sample than at longer lags, and values between repeats
     differ by many quantisation steps (a quantised channel that is constant or changes by single steps is not stale).
     Zeros and the `ends` of the sensor's range are observations however often they repeat: in clean air a particle
-    counter measures zero again and again, and a saturated sensor its highest value.
+    counter measures zero again and again, and a saturated sensor its highest value. In a record that was written on a
+    finer grid, where values change at every k-th sample only, all others are repeats.
     """
+    every, first = written_every(values)
+    if every > 1:
+        own, again = slice(first, None, every), _repeats(values)
+        bits = marked(again & (np.arange(len(values)) % every != first), STALE)
+        known = None if native_rate_hz is None or native_rate_hz * every >= rate_hz else native_rate_hz
+        others = [companion[own] for companion in companions]
+        bits[own] = stale(values[own], rate_hz=rate_hz / every, native_rate_hz=known, companions=others, ends=ends)
+        return bits
     same = _repeats(values) & ~np.isin(values, [0.0, *(end for end in ends if end is not None)])
     for companion in companions:
         known = np.isfinite(companion)
@@ -100,6 +110,23 @@ def stale(
         # A quantised sensor may measure the same value twice: the first sample of each period may be new.
         same &= _place_in_run(same) % max(round(rate_hz / native_rate_hz), 1) != 0
     return marked(same, STALE)
+
+
+def written_every(values: Floats) -> tuple[int, int]:
+    """Every how many samples the values of a record change, and at which; 1 unless it was written on a finer grid.
+
+    >>> written_every(np.repeat(np.random.default_rng(0).normal(size=40), 2))
+    (2, 0)
+    """
+    known = np.isfinite(values)
+    changes = np.flatnonzero(~_repeats(values) & known & np.append(False, known[:-1]))
+    rises = np.count_nonzero(values[changes] > values[changes - 1])
+    is_ramp = min(rises, len(changes) - rises) < _CHANGES / 4  # whose steps are regular too
+    for every in () if is_ramp or len(changes) < _CHANGES else range(_LARGEST, 1, -1):
+        count = np.bincount(changes % every, minlength=every)
+        if count.max() >= _REGULAR * len(changes):
+            return every, int(count.argmax())
+    return 1, 0
 
 
 def flat_line(

@@ -138,6 +138,7 @@ def _flat_line(values: Array, bits: Bits, channel: Channel, rate_hz: float, sigm
     """Flat-line check including stale samples; the minimum run length scales with the sensor's hold time."""
     valid = (bits & np.int32(NOT_MEASURED & ~STALE | SATURATED)) == 0
     held = max(round(rate_hz / channel.native_rate_hz), 1) if channel.native_rate_hz is not None else 1
+    held = max(held, checks.written_every(values)[0])
     return checks.flat_line(values, sigma=sigma, lower_bound=channel.lower_bound, samples=10 * held, valid=valid)
 
 

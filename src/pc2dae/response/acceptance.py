@@ -23,6 +23,7 @@ _FALLS = 0.05  # of the excess, mean residual in falls
 _NOISE, _MISFIT = 3.0, 0.2  # typical residual in noise levels, and relative to what the correction changed
 _CLEAN_AIR = 0.5, 0.01  # how far clean air may move, in noise levels and in units of the reading's range
 _UNDERSHOOT = 0.25  # of what was added above the reading: right responses reach 0.2, wrong ones 0.5 and more
+_ROUGH = 1.25  # times the growth of noise that was announced, which is known from an estimated correlation
 _DEEP, _DEEP_SHARE = 4.0, 0.005  # uncertainties below bound and clean air, and share of samples
 
 
@@ -122,8 +123,7 @@ def _undershoot(c: CorrectedChannel, known: Mask, clean: float) -> str:
 
 
 def _roughness(c: CorrectedChannel, known: Mask) -> str:
-    pairs = known[1:] & known[:-1]
-    before, after = (float(np.abs(np.diff(x))[pairs].sum()) for x in (c.reading, c.air))
-    if after <= max(c.gain, 1.0) * before:
+    before, after = (float(np.abs(np.diff(x[known])).sum()) for x in (c.reading, c.air))
+    if after <= _ROUGH * max(c.gain, 1.0) * before:
         return ""
     return f"rougher than announced: {after / before:.1f} times the reading instead of {c.gain:.1f}"
