@@ -2,7 +2,7 @@
 
     python benchmarks/ambient_real.py [--model adaptive] [--docs docs]
 
-Four public records (`ambient_records.py`), none of them used in training. Kernel, response time, clock difference, gain
+Six public records (`ambient_records.py`), none of them used in training. Kernel, response time, clock difference, gain
 and offset come from a development part; the other part is scored, for every method with the same ones. R² is the
 squared correlation with the fast instrument, slope that of the estimate on the truth; means are running means of both.
 `--docs` writes the tables, the summary of ambient.md and its pictures. The records are in ../shared/data or
@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -31,7 +31,7 @@ from pc2dae.registry import load_model
 from pc2dae.response.kernels import LN10, NORMAL90, Kernel, respond
 from pc2dae.suite import Channel, Family, Suite
 
-RESULTS = "results/2026-11-17-ambient-real.md"
+RESULTS = "results/2026-11-18-ambient-real.md"
 METHODS = {
     "reading": "raw reading",
     "response": "response",
@@ -52,10 +52,12 @@ class Score:
     bias: float
     slope: float
     inside: float  # share of samples in the 90 % interval, NaN without one
+    mae: float
+    snr_db: float  # of the truth's variance to the squared error
 
 
-def estimates(case: Case, model: AdaptiveDenoiser) -> dict[str, Array]:
-    """Every method's estimate of a case, (time,) in the units of its truth, and `sigma` of the ambient one.
+def estimates(case: Case, model: AdaptiveDenoiser) -> tuple[dict[str, Array], str]:
+    """Every method's estimate of a case, (time,) in the units of its truth, `sigma` of the ambient one, and why not.
 
     `ambient` is what a user gets who states the response: the reading, if the record does not accept it.
     """
@@ -74,8 +76,7 @@ def estimates(case: Case, model: AdaptiveDenoiser) -> dict[str, Array]:
         "tikhonov": tikhonov(reading, kernel, case.rate_hz),
         "ambient": np.asarray(clean["x_unbounded"].values),
         "sigma": np.asarray(clean["x_uncertainty"].values),
-        "why": clean["x"].attrs.get("lag_not_corrected", ""),
-    }
+    }, str(clean["x"].attrs.get("lag_not_corrected", ""))
 
 
 def with_slope(response: Array, kernel: Kernel, rate_hz: float) -> Array:
@@ -120,7 +121,9 @@ def scored(case: Case, estimate: Array, sigma: Array | None = None) -> Score:
     error = (found - truth)[both]
     inside = np.nan if sigma is None else float(np.mean(np.abs(error) <= 1.645 * sigma[part][both]))
     slope = float(np.polyfit(truth[both], found[both], 1)[0])
-    return Score(np.array(r_squared), np.array(rmse), float(error.mean()), slope, inside)
+    snr = 10 * np.log10(np.var(truth[both]) / np.mean(error**2))
+    mae = float(np.abs(error).mean())
+    return Score(np.array(r_squared), np.array(rmse), float(error.mean()), slope, inside, mae, float(snr))
 
 
 def case_lines(case: Case, scores: dict[str, Score]) -> Iterable[str]:
@@ -162,6 +165,15 @@ def summary_lines(runs: Sequence[tuple[Case, dict[str, Score]]]) -> Iterable[str
             )
 
 
+def gain_lines(runs: Sequence[tuple[Case, dict[str, Score]]]) -> Iterable[str]:
+    """One row per case: MAE relative to the raw reading and SNR of each method, and why a lag was left."""
+    yield "| case | " + " | ".join(METHODS.values()) + " | lag left because |"
+    yield "|---" * (len(METHODS) + 2) + "|"
+    for case, scores in runs:
+        cells = [f"{s.mae / scores['reading'].mae:.2f} / {s.snr_db:.1f}" for s in scores.values()]
+        yield f"| {case.sensor} | " + " | ".join(cells) + f" | {case.left} |"
+
+
 def _cell(r_squared: float, rmse: float) -> str:
     return f"{r_squared:.2f} / " + (f"{rmse:,.0f}" if rmse >= 100 else f"{rmse:.3g}")
 
@@ -177,19 +189,21 @@ def main() -> None:
     runs: list[tuple[Case, dict[str, Score]]] = []
     drawn: dict[str, list[tuple[Case, dict[str, Array]]]] = {}
     for case in all_cases():
-        found = estimates(case, model)
+        found, why = estimates(case, model)
         scores = {name: scored(case, found[name], found["sigma"] if name == "ambient" else None) for name in METHODS}
-        runs.append((case, scores))
+        runs.append((replace(case, left=why), scores))
         if case.is_drawn:
             drawn.setdefault(case.record, []).append((case, found))
     summary = "\n".join(summary_lines(runs))
     details = "\n".join(line for run in runs for line in case_lines(*run))
-    print(summary, details, sep="\n\n")
+    gains = "\n".join(gain_lines(runs))
+    print(summary, gains, details, sep="\n\n")
     if options.docs is None:
         return
     command = f"```bash\npython benchmarks/ambient_real.py --model {options.model} --docs docs\n```"
-    title, link = "# Lag correction on real records (17 November 2026)", "Explained in [ambient](../ambient.md)."
-    parts = (title, command, link, summary, "## All cases", details)
+    title, link = "# Lag correction on real records (18 November 2026)", "Explained in [ambient](../ambient.md)."
+    parts = (title, command, link, summary, "## MAE relative to the raw reading / SNR [dB], single samples", gains,
+             "## All cases", details)  # fmt: skip
     (options.docs / RESULTS).write_text("\n\n".join(parts), encoding="utf-8")
     page = options.docs / "ambient.md"
     old = page.read_text(encoding="utf-8")

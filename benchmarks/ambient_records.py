@@ -20,7 +20,7 @@ from real_data import ABSENT, DATA, RECORDS
 
 import pc2dae
 from pc2dae.arrays import Array, Mask
-from pc2dae.response.kernels import Kernel, Kind, memory, respond
+from pc2dae.response.kernels import LN10, Kernel, Kind, memory, respond
 
 _EPOCH = np.datetime64("2000-01-01")
 
@@ -76,6 +76,7 @@ class Case:
     averages_s: tuple[float, ...]  # averaging times that are scored, from one sample on
     lower_bound: float = 0.0
     is_drawn: bool = False
+    left: str = ""  # why its lag was not corrected
 
     @property
     def rate_hz(self) -> float:
@@ -136,7 +137,7 @@ def all_cases() -> Iterator[Case]:
     """The cases of every record."""
     if not DATA.is_dir():
         sys.exit(ABSENT)
-    for cases in (aircore, elt, optode, methane):
+    for cases in (aircore, elt, optode, methane, stove, goamazon):
         yield from cases()
 
 
@@ -242,6 +243,38 @@ def methane() -> Iterator[Case]:
     label = f"{name}, t90 of the laboratory"
     yield replace(case, group=f"membrane {label}", sensor=label, fit=replace(fit, kernel=Kernel(laboratory)),
                   known_from=f"{case.known_from} (t90: laboratory)")  # fmt: skip
+
+
+def stove() -> Iterator[Case]:
+    """Two CO2 sensors of different speed in one duct; the slow one's range ends earlier."""
+    smoke = _opened("stove_carbon", "A_RawData.csv.gz")
+    time, slow = _seconds(smoke), smoke["co2"].values.astype(np.float64)
+    pair = Pair(time, slow, time, smoke["co2_fast"].values.astype(np.float64))
+    first = time < (time[0] + time[-1]) / 2
+    fit = fitted(pair, first, t90s_s=np.arange(2.0, 61.0, 2.0), delays_s=np.arange(-10.0, 31.0, 1.0))
+    known_from = "first half of the record"
+    yield Case("stove_carbon", "stove CO2", "CO2, slow beside fast", "ppm", pair, fit, ~first, known_from, (1.0, 10.0, 60.0))
+
+
+def goamazon() -> Iterator[Case]:
+    """Reference-grade CO and NOx of two flights through a first-order sensor, with white noise of 2 % of P98 − P2."""
+    for number in (24, 28):
+        air = _opened("goamazon_aircraft", f"G1_dryseason_{number}.xlsx")
+        time = _seconds(air)
+        for name in ("co", "nox"):
+            ok = np.isfinite(air[name].values)
+            clean = np.interp(np.arange(len(ok)), np.flatnonzero(ok), air[name].values[ok])
+            for tau_s in (3.0, 8.0):
+                kernel = Kernel(tau_s * LN10)
+                noise = 0.02 * float(np.subtract(*np.quantile(clean, [0.98, 0.02])))
+                rng = np.random.default_rng(number)
+                reading = np.where(ok, respond(clean, kernel) + noise * rng.standard_normal(len(ok)), np.nan)
+                steps = np.stack([time - 0.5, time + 0.5 - 1e-6], axis=1).ravel()  # constant within a sample
+                pair = Pair(time, reading, steps, clean.repeat(2))
+                group = f"aircraft {name.upper()}, τ = {tau_s:g} s, two flights"
+                yield Case("goamazon_aircraft", group, f"{name.upper()}, flight {number}, τ = {tau_s:g} s", "ppb", pair,
+                            Fit(kernel, 0.0, 1.0, 0.0, np.nan), np.ones(len(ok), bool), "kernel itself",
+                           (1.0, 10.0))  # fmt: skip
 
 
 def _means(flight: xr.Dataset, step_s: float) -> Pair:
