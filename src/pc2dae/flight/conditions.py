@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from pc2dae.arrays import Array, Mask
+from pc2dae.channel_schema import BESIDE
 from pc2dae.errors import FlightError
 from pc2dae.flags import MISSING
 from pc2dae.flight.air import (
@@ -27,8 +29,7 @@ from pc2dae.suite import Channel
 from pc2dae.suite.species import NG_M3, PPB, species_of
 from pc2dae.suite.units import is_per_volume, spelled
 
-_BESIDE = ("_raw", "_unbounded", "_response", "_uncertainty", "_random_uncertainty", "_systematic_uncertainty")
-_BUDGET = ("zero_uncertainty", "drift_uncertainty", "gain_anchor")  # attributes of a calibrated channel, in its units
+_BUDGET = ("zero_uncertainty", "drift_uncertainty", "gain_anchor", "between_sensor_level")  # attributes in its units
 _LEVELS = ("lower_bound", "valid_min", "valid_max", "detection_limit", "noise_sigma", "background",
            "background_uncertainty")  # keys of a channel in its units  # fmt: skip
 ADD_AIR = "add air_temperature and air_pressure, or state reference_temperature_c and reference_pressure_hpa"
@@ -123,15 +124,21 @@ def scaled_channel(channel: Channel, factor: Array) -> Channel:
 
 def scaled_variables(flight: xr.Dataset, name: str, factor: Array) -> dict[str, xr.Variable]:
     """A channel and the variables beside it times a factor (time,), with the attributes of its calibration."""
-    found: dict[str, xr.Variable] = {}
-    for key in (name, *(f"{name}{ending}" for ending in _BESIDE)):
-        if key in flight:
+    own = flight.variables[name].attrs.get("units")
+    scaled: dict[str, xr.Variable] = {}
+    for key, kind in ((name, "channel"), *((variable.of(name), variable.units) for variable in BESIDE)):
+        if key in flight and (kind == "channel" or flight.variables[key].attrs.get("units") == own):
             variable = flight[key].variable
-            found[key] = xr.Variable(variable.dims, variable.values * factor, dict(variable.attrs))
-    middle = float(np.nanmedian(factor))
-    attrs: dict[str, Any] = found[name].attrs
-    attrs |= {key: float(attrs[key]) * middle for key in _BUDGET if key in attrs}
+            scaled[key] = xr.Variable(variable.dims, variable.values * factor, dict(variable.attrs))
+    scaled[name].attrs |= scaled_attributes(scaled[name].attrs, name, {name: float(np.nanmedian(factor))})
+    return scaled
+
+
+def scaled_attributes(attrs: Mapping[Any, Any], name: str, factors: Mapping[str, float]) -> dict[str, Any]:
+    """Those attributes of a channel's calibration that change with its units, by the factors of all channels."""
+    changed: dict[str, Any] = {key: float(attrs[key]) * factors[name] for key in _BUDGET if key in attrs}
     if "cross_uncertainty" in attrs:
         cross = json.loads(attrs["cross_uncertainty"])
-        attrs["cross_uncertainty"] = json.dumps({gas: u * middle for gas, u in cross.items()})
-    return found
+        ratios = {gas: u * factors[name] / factors.get(gas, 1.0) for gas, u in cross.items()}
+        changed["cross_uncertainty"] = json.dumps(ratios)
+    return changed
