@@ -154,7 +154,7 @@ def _in_units(table: LogTable, column: str, name: str, values: Array, found: str
     if pair is None:
         raise LogError(
             f"{table.file.name}: column '{column}' is in {found}, but '{name}' in {units}",
-            hint="correct the channel's units or column in the suite",
+            hint="correct the channel's units or column in the suite, or state the column's unit in its column_units",
         )
     sentinels = find_sentinels(values)  # before the conversion changes their values
     table.repairs += [f"{name}: {line}" for line in describe(values[sentinels])]
