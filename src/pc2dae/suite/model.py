@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
+from datetime import date as Date
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, ValidationInfo, field_validator, model_validator
@@ -163,6 +164,7 @@ class TimeColumn(_SuitePart):
     column: str = "time"
     format: str | None = None  # strftime; default ISO 8601
     zone: str | None = None  # needed when stamps carry none: "UTC", "-05:00" or "America/Regina"
+    date: Date | None = None  # of the first row, where stamps are times of day
 
     @field_validator("format")
     @classmethod
