@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from pc2dae.logs.header_units import unit_in
 from pc2dae.web.problems import Refused
 from pc2dae.web.schemas import MappedChannel, Mapping, Question
 
@@ -53,6 +54,7 @@ def _put(mapping: dict[str, Any], question: Question, answer: str) -> None:
         elif is_channel:
             of = question.column
             mapping["channels"] = [c.model_copy(update={"units": answer}) if c.column == of else c for c in channels]
+            mapping["column_units"] |= {of: answer} if unit_in(of, answer) not in (None, answer) else {}
         elif question.column in mapping["motion"].values():
             mapping["column_units"][question.column] = answer
 
