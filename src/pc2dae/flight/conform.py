@@ -13,14 +13,11 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from pc2dae.arrays import Array, Index, Mask
-from pc2dae.channel_schema import BESIDE
 from pc2dae.errors import FlightError
 from pc2dae.flags import MISSING, NOT_MEASURED
 from pc2dae.flight.cells import MAX_NUMBERS, cell_means, grid_of, longest_gap_s, without_sentinels
-from pc2dae.flight.conditions import ADD_AIR, air_of, gas_factor, is_gas_conversion, missing_air, scaled_attributes
+from pc2dae.flight.conditions import converted_to_suite
 from pc2dae.flight.schema import (
-    COMMON_UNITS,
-    SPECIES,
     add_history,
     check_flight,
     check_time,
@@ -31,7 +28,7 @@ from pc2dae.flight.schema import (
 )
 from pc2dae.flight.stream import Stream
 from pc2dae.sentinels import describe
-from pc2dae.suite import Channel, Suite, conversion
+from pc2dae.suite import Suite
 
 _STEADY = 0.1  # largest relative deviation of a step from the median, …
 _STEADY_SHARE = 0.9  # … for this share of the steps
@@ -48,7 +45,7 @@ def conform(flight: xr.Dataset, *, in_order: bool = True) -> xr.Dataset:
     _check_attributes(flight)
     flight = _with_whole_flags(flight, suite)
     check_variables(flight, suite)
-    flight = _on_grid(_in_units(flight, suite), suite)
+    flight = _on_grid(converted_to_suite(flight, suite), suite)
     check_flight(flight)
     return flight
 
@@ -83,87 +80,6 @@ def _with_whole_flags(flight: xr.Dataset, suite: Suite) -> xr.Dataset:
                 )
             whole[f"qc_{name}"] = xr.Variable(qc.dims, bits.astype(np.int32), qc.attrs)
     return flight.assign(whole) if whole else flight
-
-
-def _in_units(flight: xr.Dataset, suite: Suite) -> xr.Dataset:
-    """The flight with variables converted to the suite's units according to their attribute `units`.
-
-    All variables of a channel are converted, and the species that are combined from channels; one that does not say
-    its units has those of its channel. A gas is converted between mass and mole fraction at the temperature and
-    pressure of the air, which come first.
-    """
-    for name, wanted in COMMON_UNITS.items():
-        flight, _ = _converted(flight, [name], None, wanted)
-    combined = {str(n): str(v.attrs[SPECIES]).split()[0] for n, v in flight.variables.items() if SPECIES in v.attrs}
-    channels = {channel.name: channel for channel in suite.channels}
-    channels |= {n: channels[first] for n, first in combined.items() if first in channels and n not in channels}
-    factors: dict[str, float] = {}
-    for name, channel in channels.items():
-        own = _units(flight, name)
-        names = [name]
-        for variable in BESIDE:
-            units = _units(flight, variable.of(name), own)
-            if variable.units == "channel" or units == own:  # a reading in mV stays
-                names.append(variable.of(name))
-        flight, factors[name] = _converted(flight, names, channel, channel.units)
-    if any(factor != 1.0 for factor in factors.values()):
-        for name in channels:
-            flight[name].attrs |= scaled_attributes(flight[name].attrs, name, factors)
-    return flight
-
-
-def _units(flight: xr.Dataset, name: str, default: str = "") -> str:
-    return str(flight.variables[name].attrs.get("units", default)) if name in flight else ""
-
-
-def _converted(flight: xr.Dataset, names: list[str], channel: Channel | None, wanted: str) -> tuple[xr.Dataset, float]:
-    """The flight with some variables in the units `wanted`, and the median factor of the first."""
-    new: dict[str, xr.Variable] = {}
-    lines: dict[str, list[str]] = {}
-    scale, own = 1.0, _units(flight, names[0])
-    for name in names:
-        given = _units(flight, name, own)
-        if given in ("", wanted):
-            continue
-        variable = flight.variables[name]
-        values, attrs = variable.values, {**variable.attrs, "units": wanted}
-        factor, offset, how = _to_units(flight, channel, name, given, wanted)
-        scale = float(np.nanmedian(factor)) if name == names[0] else scale
-        if how is not None:
-            values = values.astype(np.float64) * factor + (0.0 if name.endswith("_uncertainty") else offset)
-            lines.setdefault(f"converted from {given} to {wanted}{how}", []).append(name)
-        if np.ndim(factor):  # a mass has become a mole fraction, or the other way round
-            attrs.pop("standard_name", None)
-            if channel is not None and f"qc_{name}" in flight:
-                attrs |= {} if channel.standard_name is None else {"standard_name": channel.standard_name}
-                flags = flight.variables[f"qc_{name}"]
-                bits = flags.values | np.where(np.isnan(values), np.int32(MISSING), 0)
-                new[f"qc_{name}"] = xr.Variable(flags.dims, bits, flags.attrs)
-        new[name] = xr.Variable(variable.dims, values, attrs)
-    for line, converted in lines.items():
-        flight = add_history(flight, f"{', '.join(converted)} {line}")
-    return flight.assign(new) if new else flight, scale
-
-
-def _to_units(
-    flight: xr.Dataset, channel: Channel | None, name: str, given: str, wanted: str
-) -> tuple[float | Array, float, str | None]:
-    """Factor and offset of a conversion, and how it is done, None if the units are the same."""
-    pair = conversion(given, wanted)
-    if pair is not None:
-        return *pair, None if pair == (1.0, 0.0) else ""
-    if channel is None or not is_gas_conversion(channel, given, wanted):
-        raise FlightError(
-            f"'{name}' is in '{given}', which cannot be converted to the suite's {wanted}",
-            hint="correct the unit in the suite, or the variable's attribute 'units'",
-        )
-    air = air_of(flight, channel)
-    if missing := missing_air(air):
-        raise FlightError(
-            f"'{name}' is in '{given}', the suite's unit is {wanted}: the conversion needs the {missing} of the air",
-            hint=ADD_AIR,
-        )
-    return gas_factor(channel, given, wanted, air), 0.0, " at the temperature and pressure of the air"
 
 
 def _on_grid(flight: xr.Dataset, suite: Suite) -> xr.Dataset:

@@ -47,12 +47,12 @@ def _put(mapping: dict[str, Any], question: Question, answer: str) -> None:
         left_out = [c.column for c in same if c.column != answer]
         mapping["channels"] = both if answer == BOTH else [c for c in one if c.column not in left_out]
     elif question.kind == "unit":
-        is_channel = question.column in [c.column for c in channels]
+        of = question.column or ""
+        is_channel = of in [c.column for c in channels]
         if answer == IGNORE:
             mapping["channels"] = [c for c in channels if c.column != question.column]
             mapping["motion"] = {k: v for k, v in mapping["motion"].items() if v != question.column}
         elif is_channel:
-            of = question.column
             mapping["channels"] = [c.model_copy(update={"units": answer}) if c.column == of else c for c in channels]
             mapping["column_units"] |= {of: answer} if unit_in(of, answer) not in (None, answer) else {}
         elif question.column in mapping["motion"].values():
