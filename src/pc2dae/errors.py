@@ -12,7 +12,7 @@ _EXTRAS = {
     "paho": "stream", "fastapi": "serve", "starlette": "serve", "uvicorn": "serve", "python_multipart": "serve",
     "platformdirs": "serve", "tomli_w": "serve",
     "dask": "cluster", "distributed": "cluster", "zarr": "cluster",
-    "pyogrio": "geo", "matplotlib": "figures",
+    "matplotlib": "figures",
 }  # fmt: skip
 _LONGEST = 300  # characters of an unexpected error's text
 

@@ -17,6 +17,7 @@ from pc2dae.suite import Channel, Family, Source, Suite
 
 SUITE = """
 name = "box"
+{top}
 [motion]
 altitude = "{altitude}"
 [environment]
@@ -25,7 +26,7 @@ air_pressure = "P"
 [[family]]
 name = "gas"
 [[family.channel]]
-name = "co"
+name = "{name}"
 units = "{units}"
 column = "{co}"
 {keys}
@@ -36,11 +37,16 @@ UG_PER_PPB = 28.010e-3 * 71000 / (8.314462618 * 283.15)  # CO at 10 degC and 710
 
 def ingested(
     tmp_path: Path, *, co: str = "CO (ug/m3)", units: str = "ppb", altitude: str = "Alt", keys: str = "",
-    air: bool = True
+    air: bool = True, name: str = "co", top: str = "", divided_by: float = 1.0
 ) -> tuple[xr.Dataset, str]:  # fmt: skip
     """A flight at 10 degC and 710 hPa, with CO of 200 to 259 in its column's unit."""
-    (tmp_path / "box.toml").write_text(SUITE.format(co=co, units=units, altitude=altitude, keys=keys))
-    rows = [f"2025-10-05T14:00:{s:02d}Z,{200 + s},{1000 + s}" + (",10,710" if air else ",,") for s in range(ROWS)]
+    (tmp_path / "box.toml").write_text(
+        SUITE.format(co=co, units=units, altitude=altitude, keys=keys, name=name, top=top)
+    )
+    rows = [
+        f"2025-10-05T14:00:{s:02d}Z,{(200 + s) / divided_by},{1000 + s}" + (",10,710" if air else ",,")
+        for s in range(ROWS)
+    ]
     (tmp_path / "in.csv").write_text("\n".join([f"time,{co},{altitude},T,P", *rows, ""]))
     flight, report = pc2dae.ingest([tmp_path / "in.csv"], suite=tmp_path / "box.toml")
     return flight, "\n".join(report.repair_lines())
@@ -72,6 +78,31 @@ def test_without_temperature_and_pressure_a_gas_is_refused_in_one_line(tmp_path:
         "in.csv: 'co' is in ug m-3, the suite's unit is ppb: the conversion needs the temperature and pressure of the"
         " air; add air_temperature and air_pressure, or state reference_temperature_c and reference_pressure_hpa"
     )
+
+
+@pytest.mark.parametrize("unit", ["pphb", "mV", "V", "counts", "ppbC"])
+def test_a_unit_that_cannot_be_converted_is_refused(tmp_path: Path, unit: str) -> None:
+    with pytest.raises(
+        LogError, match=rf"in.csv: column 'CO \({unit}\)' is in {unit}, but 'co' in ppb; correct .*units"
+    ):
+        ingested(tmp_path, co=f"CO ({unit})")
+    flight, _ = ingested(tmp_path, co=f"CO ({unit})", top=f'column_units = {{"CO ({unit})" = "ppb"}}')
+    assert flight["co"].values[0] == 200.0
+
+
+def test_mole_per_mole_is_converted(tmp_path: Path) -> None:
+    flight, _ = ingested(tmp_path, co="CO (mol/mol)", divided_by=1e9)
+    np.testing.assert_allclose(flight["co"].values, 200.0 + np.arange(ROWS), rtol=1e-9)
+
+
+@pytest.mark.parametrize("column", ["CO2 (%)", "CO2 [%]", "CO2 %", "CO2_%", "CO2_pct", "CO2 (percent)", "CO2 (vol%)"])
+def test_advice_on_percent_helps(tmp_path: Path, column: str) -> None:
+    names = {"name": "co2", "units": "ppm", "divided_by": 5000.0}
+    with pytest.raises(LogError, match=r"'co2' around 0.0459 is not ppm, but would fit %; write the unit into the col"):
+        ingested(tmp_path, co="CO2", **names)  # type: ignore[arg-type]
+    flight, lines = ingested(tmp_path, co=column, **names)  # type: ignore[arg-type]
+    np.testing.assert_allclose(flight["co2"].values, (200.0 + np.arange(ROWS)) * 2, rtol=1e-9)
+    assert f"column '{column}' is in %: converted to ppm" in lines
 
 
 @pytest.mark.parametrize(

@@ -95,6 +95,17 @@ def test_independent_records_are_never_corrected():
     assert not any(found)
 
 
+@pytest.mark.parametrize("minutes", [10, 20, 60])
+def test_climbs_of_two_aircraft_are_never_taken_for_one(minutes):
+    """Random walks, smooth enough that two of them often look alike."""
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        t = np.arange(0.0, minutes * 60.0)
+        steps = rng.normal(0, 1, (2, len(t)))
+        one, other = lfilter([0.05], [1, -0.95], np.cumsum(steps, axis=1)) + rng.normal(0, 0.02, steps.shape)
+        assert not compare(stream("a", t, pressure=950 + one), stream("b", t, pressure=950 + other), "pressure").found
+
+
 def test_a_slow_thermometer_is_not_a_wrong_clock():
     gps, other = pair(3, 0.0, lag_s=15.0)
     fit = compare(gps, other, "temperature")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,10 +11,11 @@ import pytest
 import xarray as xr
 
 import pc2dae
+from pc2dae.channel_schema import BESIDE
 from pc2dae.errors import FlightError
 from pc2dae.flags import MISSING, SPIKE
 from pc2dae.flight import conform, read_flight, write_flight
-from pc2dae.flight.schema import check_flight, new_flight, suite_of
+from pc2dae.flight.schema import SPECIES, check_flight, new_flight, suite_of
 from pc2dae.suite import Channel, Family, Suite
 
 START = np.datetime64("2025-10-05T14:00:00", "ns")
@@ -131,6 +133,37 @@ def test_units_are_converted_and_the_history_says_so() -> None:
     assert "co converted from ppmv to ppb" in lines(after)
     assert after["bc"].attrs["units"] == "ng m-3"
     assert before["co"].attrs["units"] == "ppmv"  # what was given is not changed
+
+
+def calibrated(units: str, factor: float) -> xr.Dataset:
+    """A denoised flight with every variable of `co`, and a species combined from it, in some units."""
+    done = flight()
+    for name in ("co", "co_twins", *(variable.of("co") for variable in BESIDE)):
+        done[name] = ("time", np.full(40, 7.0 * factor), {"units": units})
+    done["co_twins"].attrs[SPECIES] = "co 0.600, co_b 0.400"
+    done["co"].attrs |= {"zero_uncertainty": 2.0 * factor, "gain_uncertainty": 0.1, "gain_anchor": 120.0 * factor}
+    done["co"].attrs["cross_uncertainty"] = json.dumps({"co": 0.5, "bc": 3.0 * factor})
+    return done
+
+
+def test_all_variables_of_a_channel_are_converted() -> None:
+    before, after = calibrated("ppm", 1e-3), conform(calibrated("ppm", 1e-3))
+    wanted = calibrated("ppb", 1.0)
+    for name in ("co", "co_twins", *(variable.of("co") for variable in BESIDE)):
+        np.testing.assert_allclose(after[name].values, 7.0, err_msg=name)
+        assert after[name].attrs["units"] == "ppb", name
+        assert before[name].attrs["units"] == "ppm", name
+    for key in ("zero_uncertainty", "gain_uncertainty", "gain_anchor"):
+        assert after["co"].attrs[key] == pytest.approx(wanted["co"].attrs[key])
+    assert json.loads(after["co"].attrs["cross_uncertainty"]) == pytest.approx({"co": 0.5, "bc": 3.0})
+
+
+def test_a_reading_in_millivolts_stays_beside_its_channel() -> None:
+    before = calibrated("ppm", 1e-3)
+    before["co_uncalibrated"] = ("time", np.full(40, 31.0), {"units": "mV"})
+    after = conform(before)
+    assert after["co_uncalibrated"].attrs["units"] == "mV"
+    np.testing.assert_array_equal(after["co_uncalibrated"].values, 31.0)
 
 
 def test_a_unit_of_another_quantity_is_refused() -> None:

@@ -1,9 +1,8 @@
-"""Flights for mapping tools and MATLAB, read with the tools' own readers."""
+"""Flights for mapping tools, read with the tools' own readers."""
 
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -11,9 +10,8 @@ import numpy as np
 import pyogrio
 import pytest
 import xarray as xr
-from scipy.io import loadmat
 
-from pc2dae.errors import FlightError, explain
+from pc2dae.errors import FlightError
 from pc2dae.flags import SATURATED
 from pc2dae.flight import read_flight, write_flight
 from pc2dae.flight.kml import MOST_POINTS
@@ -54,19 +52,6 @@ def test_geojson_has_a_point_for_each_sample(tmp_path: Path) -> None:
     assert (info["features"], info["geometry_type"], info["crs"]) == (4, "Point", "EPSG:4326")
 
 
-def test_geopackage_opens_in_gdal(tmp_path: Path) -> None:
-    write_flight(flight(), tmp_path / "f.gpkg")
-    meta, _, points, columns = pyogrio.raw.read(tmp_path / "f.gpkg", layer="samples")
-    data = dict(zip(meta["fields"], columns, strict=True))
-    assert [point is None for point in points] == [False, False, True, False]
-    np.testing.assert_array_equal(np.frombuffer(points[0][5:], "<f8"), [-96.5, 39.0])
-    np.testing.assert_array_equal(data["co"], [0.0, np.nan, 16 / 3, 8.0])
-    assert data["time"][3] == np.datetime64("2024-04-10T18:48:03")
-    units = pyogrio.raw.read(tmp_path / "f.gpkg", layer="variables")[3]
-    assert dict(zip(units[0], units[1], strict=True))["co"] == "ppm"
-    assert [path.name for path in tmp_path.iterdir()] == ["f.gpkg"]
-
-
 def test_kml_is_a_line_coloured_by_smoke(tmp_path: Path) -> None:
     write_flight(flight(), tmp_path / "f.kml")
     pieces = ElementTree.parse(tmp_path / "f.kml").findall(".//k:Placemark", NS)
@@ -97,21 +82,6 @@ def test_height_above_ground_is_relative_to_it_in_kml(tmp_path: Path) -> None:
     assert "relativeToGround" in (tmp_path / "f.kml").read_text()
 
 
-def test_matlab_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1760000000")
-    odd = flight().rename(afe_we="2nd-channel " + "x" * 70)
-    write_flight(odd, tmp_path / "f.mat")
-    found = loadmat(tmp_path / "f.mat", squeeze_me=True, struct_as_record=False)
-    np.testing.assert_array_equal(found["co"], [0.0, np.nan, 16 / 3, 8.0])
-    assert found["units"].co == "ppm"
-    assert found["time_iso"][1] == "2024-04-10T18:48:01Z"
-    # MATLAB: datenum(2024, 4, 10, 18, 48, 0) = 739352.78333
-    assert found["time_datenum"][0] == pytest.approx(739352.783333, abs=1e-6)
-    assert found["flight"].id == "f1"
-    assert max(map(len, found)) == 63
-    assert (tmp_path / "f.mat").read_bytes().startswith(b"MATLAB 5.0 MAT-file, written by pc2dae")
-
-
 @pytest.mark.parametrize("suffix", WRITE_ONLY)
 def test_same_flight_same_bytes(suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1760000000")
@@ -120,7 +90,7 @@ def test_same_flight_same_bytes(suffix: str, tmp_path: Path, monkeypatch: pytest
     assert (tmp_path / f"a{suffix}").read_bytes() == (tmp_path / f"b{suffix}").read_bytes()
 
 
-@pytest.mark.parametrize("suffix", [".geojson", ".kml", ".gpkg"])
+@pytest.mark.parametrize("suffix", [".geojson", ".kml"])
 def test_no_position_is_one_line(suffix: str, tmp_path: Path) -> None:
     with pytest.raises(FlightError, match="the flight has no position"):
         write_flight(flight(track=False), tmp_path / f"f{suffix}")
@@ -131,12 +101,5 @@ def test_what_cannot_be_read_back_says_so(tmp_path: Path) -> None:
     (tmp_path / "f.kml").touch()
     with pytest.raises(FlightError, match=r"f\.kml: \.kml files cannot be read back"):
         read_flight(tmp_path / "f.kml")
-    with pytest.raises(FlightError, match=r"use one of .*\.geojson, \.kml, \.gpkg, \.mat"):
-        check_target(tmp_path / "f.shp")
-
-
-def test_geopackage_without_its_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pyogrio", None)
-    with pytest.raises(ModuleNotFoundError) as caught:
-        check_target(tmp_path / "f.gpkg")
-    assert str(explain(caught.value)) == "pyogrio is not installed; pip install 'pc2dae[geo]'"
+    with pytest.raises(FlightError, match=r"use one of .*\.geojson, \.kml"):
+        check_target(tmp_path / "f.mat")

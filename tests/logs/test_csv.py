@@ -188,3 +188,26 @@ def test_a_clock_that_was_long_not_set_is_seen_by_the_dates(tmp_path):
     stamps = [f"{'1970-01-01' if s < 10 else '2024-04-10'}T13:48:{s:02d}Z" for s in range(40)]
     with pytest.raises(FlightError, match=r"1970-01-01 13:48:09 to 2024-04-10.*row 11:.*rows whose clock was wrong"):
         there_and_back(tmp_path, stamps)
+
+
+@pytest.mark.parametrize(
+    "first", ["2024-04-10T13:48:00Z,412.5,7", "04/10/24 09:40:56 AM,0,425,21.5", "13:48:00,412,nan", "7,8.5,,-9e3"]
+)
+def test_a_table_without_column_names_is_recognised(tmp_path, first):
+    (tmp_path / "in.csv").write_text(f"{first}\n{first}\n")
+    for given in (None, suite(tmp_path, ["co"])):
+        with pytest.raises(LogError, match=r"in.csv: there is no line with column names, the first one is data \('"):
+            open_flight(tmp_path / "in.csv", suite=given)
+
+
+@pytest.mark.parametrize("first", ["time,CO", "utc,PM2.5,13:48"])
+def test_names_are_not_taken_for_data(tmp_path, first):
+    (tmp_path / "in.csv").write_text(f"{first}\n1,2,3\n")
+    with pytest.raises(LogError, match=r"in\.csv: there is no time column"):
+        open_flight(tmp_path / "in.csv", suite=suite(tmp_path, ["co"], '[time]\ncolumn = "Zeit"'))
+
+
+def test_a_time_of_day_is_written_back_with_its_date(tmp_path):
+    stamps = [f"23:59:{s:02d}" for s in range(58, 60)] + ["00:00:00", "00:00:01"]
+    out, _ = there_and_back(tmp_path, stamps, '[time]\ndate = "2024-04-10"\nzone = "-05:00"')
+    assert out["time"].tolist() == [f"2024-04-{10 + (n > 1)}T{stamp}-05:00" for n, stamp in enumerate(stamps)]

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import date, datetime
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -9,16 +9,16 @@ import pytest
 from pc2dae.errors import LogError
 from pc2dae.logs import csv, read_logs
 from pc2dae.logs.cells import Cells
-from pc2dae.logs.stamps import StampParser, zone_of
+from pc2dae.logs.stamps import NeedsChoice, StampParser, zone_of
 from pc2dae.logs.zone_abbreviations import ABBREVIATIONS
 from suites import make_suite
 
 SUITE = make_suite({"all": {"a": "ppb"}}, name="x", time={"zone": "UTC"})
 
 
-def parse(*blocks: list[str], form: str | None = None) -> list[str]:
+def parse(*blocks: list[str], form: str | None = None, day: str | None = None) -> list[str]:
     """The stamps of some blocks as ISO text."""
-    parser, line, found = StampParser("x.csv", form), 2, []
+    parser, line, found = StampParser("x.csv", form, date=date.fromisoformat(day) if day else None), 2, []
     for block in blocks:
         found += [str(t)[:23] for t in parser.parse(Cells.of(block), np.arange(line, line + len(block)))]
         line += len(block)
@@ -44,6 +44,28 @@ def parse(*blocks: list[str], form: str | None = None) -> list[str]:
 )
 def test_am_and_pm_are_read_or_the_stamp_is_not(stamp, expected):
     assert parse([stamp]) == [expected]
+
+
+@pytest.mark.parametrize("form", [None, "%H:%M:%S"])
+@pytest.mark.parametrize("blocks", [1, 4])
+def test_times_of_day_get_the_date_of_the_suite_and_pass_midnight(blocks, form):
+    stamps = ["23:59:58", "00:00:01", "23:59:59", "00:00:02", "12:00:00", "23:00:00", "00:30:00"]
+    with pytest.raises(NeedsChoice) as refused:
+        parse(stamps, form=form)
+    assert str(refused.value) == (
+        "x.csv, line 2: '23:59:58' is a time of day without a date; state the date of the first row in the suite:"
+        ' [time] date = "2025-10-05"'
+    )
+    days = [10, 11, 10, 11, 11, 11, 12]  # the third row is late
+    expected = [f"2024-04-{day}T{stamp}.000" for day, stamp in zip(days, stamps, strict=True)]
+    assert parse(*(list(part) for part in np.array_split(stamps, blocks)), form=form, day="2024-04-10") == expected
+
+
+def test_stamps_with_a_date_get_no_other():
+    with pytest.raises(LogError, match=r"'2024-04-10T01:05:00' is not a time of day; remove `date` from the suite's"):
+        parse(["2024-04-10T01:05:00"], day="2024-04-10")
+    assert parse(["1:05:00 PM", "lost", "12:00:07 AM"], day="2024-04-10") == [
+        "2024-04-10T13:05:00.000", "NaT", "2024-04-11T00:00:07.000"]  # fmt: skip
 
 
 def test_a_stamp_without_am_or_pm_among_others_is_not_guessed():

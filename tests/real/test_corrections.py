@@ -6,11 +6,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from real_data import ABSENT, DATA
+from real_data import ABSENT, DATA, SUITES
 
 import pc2dae
 from pc2dae.flags import FILTER_LOADED, SATURATED
+from pc2dae.flight import read_flight, write_flight
+from pc2dae.flight.schema import suite_of
 from pc2dae.pipeline import ingest
+from pc2dae.plumes import survey
 from pc2dae.suite import parse_suite
 
 
@@ -28,6 +31,22 @@ def test_ndir_at_2900_m_reads_clean_air_and_span_gas() -> None:
     assert np.nanmax(flight["co2"]) < 2400  # wrapped negative readings of 65,494 are missing
     span = flight["co2"].sel(time=slice("2023-10-08T18:55", "2023-10-08T18:56"))  # 1,000 ppm, the reading is 566
     assert span.median() == pytest.approx(1000, rel=0.05)
+
+
+def test_a_denoised_flight_in_other_units_has_the_same_ratios(tmp_path: Path) -> None:
+    """Before, three of five variables of CO were converted: ΔCO/ΔCO₂ 0.0333 became 0.0325."""
+    flight = pc2dae.open_flight(real("konza_uav_burn/kolibri/1D.csv"), suite=SUITES / "kolibri.toml")
+    clean = pc2dae.denoise(flight)
+    write_flight(clean, tmp_path / "clean.nc")
+    co = suite_of(clean)["co"]
+    limits = {key: 1000 * value for key in ("valid_min", "valid_max") if (value := getattr(co, key)) is not None}
+    gas, *others = suite_of(clean).family
+    channels = tuple(c.model_copy(update={"units": "ppb"} | limits) if c.name == "co" else c for c in gas.channel)
+    in_ppb = suite_of(clean).model_copy(update={"family": (gas.model_copy(update={"channel": channels}), *others)})
+    ppm, ppb = (survey(read_flight(tmp_path / "clean.nc", suite=suite)) for suite in (None, in_ppb))
+    assert len(ppm.encounters) == len(ppb.encounters) > 0
+    for key in ("value", "sigma"):
+        np.testing.assert_allclose(ppb.ratios[key], ppm.ratios[key], rtol=1e-6)
 
 
 @pytest.mark.parametrize("profile", ["flight", "live"])

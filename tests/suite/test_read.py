@@ -122,7 +122,8 @@ units = "ppm"
 def test_every_key_arrives() -> None:
     suite = parse_suite(WHOLE, where="kolibri.toml")
     assert (suite.name, suite.rate_hz, suite.missing) == ("kolibri", 2.0, (-9999, 65535))
-    assert suite.time.model_dump() == {"column": "DateTime_cdt", "format": "%Y-%m-%dT%H:%M:%S", "zone": "-05:00"}
+    given = {"column": "DateTime_cdt", "format": "%Y-%m-%dT%H:%M:%S", "zone": "-05:00"}
+    assert suite.time.model_dump() == given | {"date": None}
     assert suite.environment == {"air_temperature": "T", "relative_humidity": "RH", "air_pressure": "P"}
     assert suite.motion == {
         "latitude": "Latitude",
@@ -440,7 +441,7 @@ def test_metadata_that_is_unknown_or_empty_is_refused_with_all_keys() -> None:
 def test_every_key_is_documented() -> None:
     """Every key is documented in docs/suite.md."""
     text = (Path(__file__).parents[2] / "docs" / "suite.md").read_text(encoding="utf-8")
-    for key in {*Suite.model_fields, *Channel.model_fields, *Metadata.model_fields, "column", "format", "zone"}:
+    for key in {*Suite.model_fields, *Channel.model_fields, *Metadata.model_fields, "column", "format", "zone", "date"}:
         assert f"`{key}`" in text, key
 
 

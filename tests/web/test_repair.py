@@ -137,6 +137,14 @@ def test_a_column_line_that_is_missing_is_typed(ground: Ground) -> None:
     assert (read["state"], read["channels"][0]["units"]) == ("ready", "ppm")
 
 
+def test_an_answer_overrules_a_unit_that_is_not_known(ground: Ground) -> None:
+    rows = [f"2024-03-27T09:33:{n:02}Z,{40 + n % 3}" for n in range(50)]
+    failed = ground.drop(("no2.csv", "\n".join(["time,NO2 (pphb)", *rows]).encode() + b"\n"))
+    assert [question["id"] for question in failed["questions"]] == ["unit:NO2 (pphb)"]
+    read = again(ground, failed["id"], answers={"unit:NO2 (pphb)": "ppb"})
+    assert (read["state"], read["channels"][0]["units"]) == ("ready", "ppb")
+
+
 def test_a_campaign_is_confirmed_before_it_is_read(ground: Ground) -> None:
     other = plain_csv(60).replace(b"2025-10-01", b"2025-10-02")
     files = [("c/a.csv", plain_csv(60)), ("c/b.csv", other), ("c/notes.txt", b"windy")]

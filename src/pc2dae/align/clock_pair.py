@@ -16,10 +16,10 @@ SMOOTH_S = 1.5  # both are smoothed equally, so that the noise of neither biases
 REACH_S = 60.0  # searched around the best guess: no offset, or that of `align.distant_shift`
 MIN_S = 120.0  # shortest overlap
 MOST_POINTS = 100_000  # compared: three days at 3 s
-LEAST_GAIN = 60.0  # in units of the residual variance: what the best shift must explain over no agreement
-LEAST_LEAD = 40.0  # … and over any shift 4 s or more away
-STRICTER = 2.0  # times both for an offset beyond REACH_S, since twenty times as many were searched
+LEAST_LOG_ODDS = 11.5  # of an agreement against chance: 1e-3 for the 120 shifts that are tried …
+FAR_LOG_ODDS = 14.0  # … and for ten times as many, of an offset beyond REACH_S, …
 SAME_SIZE = (0.8, 1.25)  # … whose records must also have the same amplitude
+LEAST_LEAD = 16.0  # in units of the residual variance (4 sigma): what the best shift explains over any 4 s or more away
 LAG_GAIN = 12.0  # … above which a lag explains more than the shift alone
 LAGS_S = (2.0, 5.0, 12.0, 30.0, 80.0)
 _MARGIN_S = 3 * max(LAGS_S) + REACH_S + 10.0  # of the reference around the points, for every shift that is tried
@@ -91,9 +91,9 @@ class ClockPair:
         variance = (
             max(total - explained, 1e-12 * total) / max(len(self.y) - self.trend.shape[1] - 2, 1) * self._ties(best)
         )
-        far = scores[np.abs(shifts - best) >= 4.0]
-        needed = variance * (STRICTER if is_far else 1.0)
-        if explained < LEAST_GAIN * needed or explained - far.max() < LEAST_LEAD * needed:
+        away = scores[np.abs(shifts - best) >= 4.0]
+        needed = FAR_LOG_ODDS if is_far else LEAST_LOG_ODDS
+        if self._log_odds(best) < needed or explained - away.max() < LEAST_LEAD * variance:
             return "no agreement"
         if is_far and not SAME_SIZE[0] < self._fitted(best)[1] < SAME_SIZE[1]:
             return "no agreement"
@@ -114,6 +114,19 @@ class ClockPair:
             best = _peak(other.explained, shift_s - way * tau_s, 2.0 + tau_s)
             gains.append(float(other.explained(np.array([best]))[0]))
         return max(gains)
+
+    def _log_odds(self, shift_s: float) -> float:
+        """How unlikely it is that independent records leave so little scatter: -n/2 log(1 - r²), r their correlation.
+
+        n is the number of independent points, count/Σ ρx·ρy with the autocorrelation of either record (Bartlett 1946).
+        """
+        seen, factor = self._fitted(shift_s)
+        left = self.y - factor * seen
+        scatter = max(float(left @ left) / float(self.y @ self.y), 1e-12)
+        count = len(seen)
+        spectra = np.abs(np.fft.rfft(np.stack([seen, self.y]), 2 * count)) ** 2
+        ties = np.fft.irfft(spectra)[:, : count // 2]
+        return -count / max(2 * float(np.prod(ties / ties[:, :1], axis=0).sum()) - 1, 1.0) / 2 * float(np.log(scatter))
 
     def _ties(self, shift_s: float) -> float:
         """Number of points per independent one, from the residual's lag-1 correlation: (1 + ρ)/(1 − ρ)."""

@@ -23,7 +23,7 @@ from pc2dae.arrays import Array
 from pc2dae.errors import LogError, nearest_first
 from pc2dae.flight.stream import Stream
 
-WORST_SIGMA_S = 0.25  # an offset is known if its standard error is below
+WORST_SIGMA_S = 0.25  # an offset is known if its standard error is below this or a tenth of the offset
 LONG_RECORD_S = 3 * 3600.0  # drift is estimated for longer records
 
 STATED = "stated offset"  # `by` of an offset from the user
@@ -151,7 +151,7 @@ def _compared(
     if isinstance(found, str):
         return ClockFit(stream.key, False, by=f"{by}: {found}")
     offset, sigma = found[0] + guess_s, found[1]
-    if sigma > WORST_SIGMA_S:
+    if sigma > max(WORST_SIGMA_S, abs(offset) / 10):
         return ClockFit(stream.key, False, sigma_s=sigma, by=f"{by}: known only to ±{sigma:.1f} s")
     spread = 0.0
     inside = [_column(one, quantity) in INSIDE for one in (reference, stream)]

@@ -24,8 +24,7 @@ def denoise(
         ...,
         "-o",
         "--out",
-        help="The clean flight: .nc, .csv, .ict, .zarr; for other tools .geojson, .kml, .gpkg, .mat; "
-        "a folder for several.",
+        help="The clean flight: .nc, .csv, .ict, .zarr; for other tools .geojson, .kml; a folder for several.",
     ),
     model: str | None = typer.Option(
         None,

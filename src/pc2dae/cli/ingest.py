@@ -21,7 +21,7 @@ def ingest(
         ..., metavar="LOGS...", help="Log files or folders of them; zip and gzip are read."
     ),
     out: Path | None = typer.Option(
-        None, "-o", "--out", help="The flight: .nc, .csv, .ict, .zarr; for other tools .geojson, .kml, .gpkg, .mat."
+        None, "-o", "--out", help="The flight: .nc, .csv, .ict, .zarr; for other tools .geojson, .kml."
     ),
     suite: str | None = typer.Option(
         None, help="A suite's TOML file or a preset. Default: from the instruments found."

@@ -1,14 +1,16 @@
-"""Temperature and pressure that concentrations per volume of air refer to, and conversions that depend on them."""
+"""Conversions of a flight: to the units of its suite, and to other temperatures and pressures of the air."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from pc2dae.arrays import Array, Mask
+from pc2dae.channel_schema import BESIDE
 from pc2dae.errors import FlightError
 from pc2dae.flags import MISSING
 from pc2dae.flight.air import (
@@ -22,13 +24,12 @@ from pc2dae.flight.air import (
     in_mole_fraction,
     interpolated_air,
 )
-from pc2dae.flight.schema import REFERENCE, add_history, suite_of
-from pc2dae.suite import Channel
+from pc2dae.flight.schema import COMMON_UNITS, REFERENCE, SPECIES, add_history, suite_of
+from pc2dae.suite import Channel, Suite, conversion
 from pc2dae.suite.species import NG_M3, PPB, species_of
 from pc2dae.suite.units import is_per_volume, spelled
 
-_BESIDE = ("_raw", "_unbounded", "_response", "_uncertainty", "_random_uncertainty", "_systematic_uncertainty")
-_BUDGET = ("zero_uncertainty", "drift_uncertainty", "gain_anchor")  # attributes of a calibrated channel, in its units
+_BUDGET = ("zero_uncertainty", "drift_uncertainty", "gain_anchor", "between_sensor_level")  # attributes in its units
 _LEVELS = ("lower_bound", "valid_min", "valid_max", "detection_limit", "noise_sigma", "background",
            "background_uncertainty")  # keys of a channel in its units  # fmt: skip
 ADD_AIR = "add air_temperature and air_pressure, or state reference_temperature_c and reference_pressure_hpa"
@@ -123,15 +124,102 @@ def scaled_channel(channel: Channel, factor: Array) -> Channel:
 
 def scaled_variables(flight: xr.Dataset, name: str, factor: Array) -> dict[str, xr.Variable]:
     """A channel and the variables beside it times a factor (time,), with the attributes of its calibration."""
-    found: dict[str, xr.Variable] = {}
-    for key in (name, *(f"{name}{ending}" for ending in _BESIDE)):
-        if key in flight:
+    own = flight.variables[name].attrs.get("units")
+    scaled: dict[str, xr.Variable] = {}
+    for key, kind in ((name, "channel"), *((variable.of(name), variable.units) for variable in BESIDE)):
+        if key in flight and (kind == "channel" or flight.variables[key].attrs.get("units") == own):
             variable = flight[key].variable
-            found[key] = xr.Variable(variable.dims, variable.values * factor, dict(variable.attrs))
-    middle = float(np.nanmedian(factor))
-    attrs: dict[str, Any] = found[name].attrs
-    attrs |= {key: float(attrs[key]) * middle for key in _BUDGET if key in attrs}
+            scaled[key] = xr.Variable(variable.dims, variable.values * factor, dict(variable.attrs))
+    scaled[name].attrs |= scaled_attributes(scaled[name].attrs, name, {name: float(np.nanmedian(factor))})
+    return scaled
+
+
+def scaled_attributes(attrs: Mapping[Any, Any], name: str, factors: Mapping[str, float]) -> dict[str, Any]:
+    """Those attributes of a channel's calibration that change with its units, by the factors of all channels."""
+    changed: dict[str, Any] = {key: float(attrs[key]) * factors[name] for key in _BUDGET if key in attrs}
     if "cross_uncertainty" in attrs:
         cross = json.loads(attrs["cross_uncertainty"])
-        attrs["cross_uncertainty"] = json.dumps({gas: u * middle for gas, u in cross.items()})
-    return found
+        ratios = {gas: u * factors[name] / factors.get(gas, 1.0) for gas, u in cross.items()}
+        changed["cross_uncertainty"] = json.dumps(ratios)
+    return changed
+
+
+def converted_to_suite(flight: xr.Dataset, suite: Suite) -> xr.Dataset:
+    """The flight with variables converted to the suite's units according to their attribute `units`.
+
+    All variables of a channel are converted, and the species that are combined from channels; one that does not say
+    its units has those of its channel. A gas is converted between mass and mole fraction at the temperature and
+    pressure of the air, which come first.
+    """
+    for name, wanted in COMMON_UNITS.items():
+        flight, _ = _converted(flight, [name], None, wanted)
+    combined = {str(n): str(v.attrs[SPECIES]).split()[0] for n, v in flight.variables.items() if SPECIES in v.attrs}
+    channels = {channel.name: channel for channel in suite.channels}
+    channels |= {n: channels[first] for n, first in combined.items() if first in channels and n not in channels}
+    factors: dict[str, float] = {}
+    for name, channel in channels.items():
+        own = _units(flight, name)
+        names = [name]
+        for variable in BESIDE:
+            units = _units(flight, variable.of(name), own)
+            if variable.units == "channel" or units == own:  # a reading in mV stays
+                names.append(variable.of(name))
+        flight, factors[name] = _converted(flight, names, channel, channel.units)
+    if any(factor != 1.0 for factor in factors.values()):
+        for name in channels:
+            flight[name].attrs |= scaled_attributes(flight[name].attrs, name, factors)
+    return flight
+
+
+def _units(flight: xr.Dataset, name: str, default: str = "") -> str:
+    return str(flight.variables[name].attrs.get("units", default)) if name in flight else ""
+
+
+def _converted(flight: xr.Dataset, names: list[str], channel: Channel | None, wanted: str) -> tuple[xr.Dataset, float]:
+    """The flight with some variables in the units `wanted`, and the median factor of the first."""
+    new: dict[str, xr.Variable] = {}
+    lines: dict[str, list[str]] = {}
+    scale, own = 1.0, _units(flight, names[0])
+    for name in names:
+        given = _units(flight, name, own)
+        if given in ("", wanted):
+            continue
+        variable = flight.variables[name]
+        values, attrs = variable.values, {**variable.attrs, "units": wanted}
+        factor, offset, how = _to_units(flight, channel, name, given, wanted)
+        scale = float(np.nanmedian(factor)) if name == names[0] else scale
+        if how is not None:
+            values = values.astype(np.float64) * factor + (0.0 if name.endswith("_uncertainty") else offset)
+            lines.setdefault(f"converted from {given} to {wanted}{how}", []).append(name)
+        if np.ndim(factor):  # a mass has become a mole fraction, or the other way round
+            attrs.pop("standard_name", None)
+            if channel is not None and f"qc_{name}" in flight:
+                attrs |= {} if channel.standard_name is None else {"standard_name": channel.standard_name}
+                flags = flight.variables[f"qc_{name}"]
+                bits = flags.values | np.where(np.isnan(values), np.int32(MISSING), 0)
+                new[f"qc_{name}"] = xr.Variable(flags.dims, bits, flags.attrs)
+        new[name] = xr.Variable(variable.dims, values, attrs)
+    for line, converted in lines.items():
+        flight = add_history(flight, f"{', '.join(converted)} {line}")
+    return flight.assign(new) if new else flight, scale
+
+
+def _to_units(
+    flight: xr.Dataset, channel: Channel | None, name: str, given: str, wanted: str
+) -> tuple[float | Array, float, str | None]:
+    """Factor and offset of a conversion, and how it is done, None if the units are the same."""
+    pair = conversion(given, wanted)
+    if pair is not None:
+        return *pair, None if pair == (1.0, 0.0) else ""
+    if channel is None or not is_gas_conversion(channel, given, wanted):
+        raise FlightError(
+            f"'{name}' is in '{given}', which cannot be converted to the suite's {wanted}",
+            hint="correct the unit in the suite, or the variable's attribute 'units'",
+        )
+    air = air_of(flight, channel)
+    if missing := missing_air(air):
+        raise FlightError(
+            f"'{name}' is in '{given}', the suite's unit is {wanted}: the conversion needs the {missing} of the air",
+            hint=ADD_AIR,
+        )
+    return gas_factor(channel, given, wanted, air), 0.0, " at the temperature and pressure of the air"

@@ -16,10 +16,8 @@ from pc2dae.arrays import Array, Index, Mask
 from pc2dae.errors import FlightError
 from pc2dae.flags import MISSING, NOT_MEASURED
 from pc2dae.flight.cells import MAX_NUMBERS, cell_means, grid_of, longest_gap_s, without_sentinels
-from pc2dae.flight.conditions import ADD_AIR, air_of, gas_factor, is_gas_conversion, missing_air
+from pc2dae.flight.conditions import converted_to_suite
 from pc2dae.flight.schema import (
-    BESIDE,
-    COMMON_UNITS,
     add_history,
     check_flight,
     check_time,
@@ -27,11 +25,10 @@ from pc2dae.flight.schema import (
     is_regular,
     level_of,
     suite_of,
-    units_of,
 )
 from pc2dae.flight.stream import Stream
 from pc2dae.sentinels import describe
-from pc2dae.suite import Suite, conversion
+from pc2dae.suite import Suite
 
 _STEADY = 0.1  # largest relative deviation of a step from the median, …
 _STEADY_SHARE = 0.9  # … for this share of the steps
@@ -48,7 +45,7 @@ def conform(flight: xr.Dataset, *, in_order: bool = True) -> xr.Dataset:
     _check_attributes(flight)
     flight = _with_whole_flags(flight, suite)
     check_variables(flight, suite)
-    flight = _on_grid(_in_units(flight, suite), suite)
+    flight = _on_grid(converted_to_suite(flight, suite), suite)
     check_flight(flight)
     return flight
 
@@ -83,54 +80,6 @@ def _with_whole_flags(flight: xr.Dataset, suite: Suite) -> xr.Dataset:
                 )
             whole[f"qc_{name}"] = xr.Variable(qc.dims, bits.astype(np.int32), qc.attrs)
     return flight.assign(whole) if whole else flight
-
-
-def _in_units(flight: xr.Dataset, suite: Suite) -> xr.Dataset:
-    """The flight with variables converted to the suite's units according to their attribute `units`.
-
-    A gas is converted between mass and mole fraction at the temperature and pressure of the air, which come first.
-    """
-    for name, wanted in (COMMON_UNITS | units_of(suite)).items():
-        given = str(flight.variables[name].attrs.get("units", "")) if name in flight else ""
-        if given in ("", wanted):
-            continue
-        variable = flight[name].variable
-        values, attrs = variable.values, {**variable.attrs, "units": wanted}
-        factor, offset, how = _to_units(flight, suite, name, given, wanted)
-        if how is not None:
-            values = values.astype(np.float64) * factor + (0.0 if name.endswith("_uncertainty") else offset)
-            flight = add_history(flight, f"{name} converted from {given} to {wanted}{how}")
-        if np.ndim(factor):  # a mass has become a mole fraction, or the other way round
-            attrs.pop("standard_name", None)
-            if name in suite.names:
-                standard = suite[name].standard_name
-                attrs |= {} if standard is None else {"standard_name": standard}
-                flags = flight[f"qc_{name}"]
-                flight[f"qc_{name}"] = flags.copy(data=flags.values | np.where(np.isnan(values), np.int32(MISSING), 0))
-        flight = flight.assign({name: xr.Variable(variable.dims, values, attrs)})
-    return flight
-
-
-def _to_units(
-    flight: xr.Dataset, suite: Suite, name: str, given: str, wanted: str
-) -> tuple[float | Array, float, str | None]:
-    """Factor and offset of a conversion, and how it is done, None if the units are the same."""
-    pair = conversion(given, wanted)
-    if pair is not None:
-        return *pair, None if pair == (1.0, 0.0) else ""
-    channel = next((c for c in suite.channels if name in (c.name, *(f"{c.name}{ending}" for ending in BESIDE))), None)
-    if channel is None or not is_gas_conversion(channel, given, wanted):
-        raise FlightError(
-            f"'{name}' is in '{given}', which cannot be converted to the suite's {wanted}",
-            hint="correct the unit in the suite, or the variable's attribute 'units'",
-        )
-    air = air_of(flight, channel)
-    if missing := missing_air(air):
-        raise FlightError(
-            f"'{name}' is in '{given}', the suite's unit is {wanted}: the conversion needs the {missing} of the air",
-            hint=ADD_AIR,
-        )
-    return gas_factor(channel, given, wanted, air), 0.0, " at the temperature and pressure of the air"
 
 
 def _on_grid(flight: xr.Dataset, suite: Suite) -> xr.Dataset:

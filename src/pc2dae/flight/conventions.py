@@ -11,6 +11,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from pc2dae.channel_schema import BESIDE
 from pc2dae.errors import FlightError
 from pc2dae.flight.schema import suite_of, timestamp
 from pc2dae.suite.units import contradiction
@@ -20,14 +21,6 @@ _POSITION = ("latitude", "longitude", "altitude")
 _EPOCH = np.datetime64("1970-01-01T00:00:00", "ns")
 _UNITS_OF_TIME = {"seconds": 1_000_000_000, "milliseconds": 1_000_000, "microseconds": 1_000, "nanoseconds": 1}
 
-_CONTENT = {  # of the variables beside a denoised channel
-    "_raw": "physicalMeasurement",
-    "_unbounded": "modelResult",
-    "_response": "modelResult",
-    "_uncertainty": "qualityInformation",
-    "_random_uncertainty": "qualityInformation",
-    "_systematic_uncertainty": "qualityInformation",
-}
 _ALWAYS = {
     "Conventions": "CF-1.11, ACDD-1.3",
     "standard_name_vocabulary": "CF Standard Name Table v93",
@@ -163,25 +156,27 @@ def _variable_attributes(flight: xr.Dataset) -> dict[str, dict[str, Any]]:
         name = channel.name
         own = flight.variables[name].attrs if name in flight else {}
         standard = own.get("standard_name", channel.standard_name)  # of dry air, once converted to it
-        for suffix, content in _CONTENT.items():
-            if f"{name}{suffix}" in flight:
-                attrs = wanted[f"{name}{suffix}"]
-                attrs |= {"units": channel.units, "coverage_content_type": content}
+        for variable in BESIDE:
+            if variable.of(name) in flight:
+                attrs = wanted[variable.of(name)]
+                attrs["coverage_content_type"] = variable.content
+                if variable.units == "own":
+                    continue
+                attrs["units"] = channel.units
                 if standard is not None:
-                    attrs["standard_name"] = f"{standard} standard_error" if "uncertainty" in suffix else standard
+                    attrs["standard_name"] = f"{standard} standard_error" if variable.is_uncertainty else standard
     return wanted
 
 
 def _wavelengths(flight: xr.Dataset) -> dict[str, tuple[str, float]]:
     """Name and value [nm] of the scalar coordinate of each single-wavelength channel."""
-    found = {}
+    wavelengths: dict[str, tuple[str, float]] = {}
     for channel in suite_of(flight).channels:
         if channel.wavelength_nm is not None:
             coordinate = (f"wavelength_{channel.wavelength_nm:g}".replace(".", "p"), channel.wavelength_nm)
-            for ending in ("", *_CONTENT):
-                if f"{channel.name}{ending}" in flight:
-                    found[f"{channel.name}{ending}"] = coordinate
-    return found
+            names = (channel.name, *(variable.of(channel.name) for variable in BESIDE))
+            wavelengths |= {name: coordinate for name in names if name in flight}
+    return wavelengths
 
 
 def _global_attributes(flight: xr.Dataset) -> dict[str, Any]:

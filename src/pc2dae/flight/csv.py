@@ -1,8 +1,4 @@
-"""Flights as plain CSV: `time`, the columns of each channel, then position and environment.
-
-A channel's are `<name>`, `<name>_uncertainty`, `qc_<name>`, `<name>_raw`, `<name>_unbounded` and
-`<name>_uncalibrated`, where present.
-"""
+"""Flights as plain CSV: `time`, the columns of each channel (see `channel_schema`), then position and environment."""
 
 from __future__ import annotations
 
@@ -18,13 +14,15 @@ from numpy.typing import NDArray
 from pandas.api.types import is_numeric_dtype
 
 from pc2dae.arrays import Array
+from pc2dae.channel_schema import CHANNEL_VARIABLES
 from pc2dae.errors import FlightError, nearest
 from pc2dae.flight.conform import conform, without_lost_rows
-from pc2dae.flight.schema import BESIDE, add_history, new_flight, suite_of
+from pc2dae.flight.schema import add_history, new_flight, suite_of
 from pc2dae.flight.track import iso_stamps
 from pc2dae.suite import ENVIRONMENT, MOTION, Suite, load_suite, presets
 
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")  # including leading apostrophes, so that guarding is reversible
+_COLUMNS = [variable for variable in CHANNEL_VARIABLES if variable.in_csv]
 _LONGEST_HEAD = 100_000  # characters: below the field size limit of the csv module
 _NUMBER = re.compile(r"-?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
@@ -35,10 +33,7 @@ def write_csv(flight: xr.Dataset, path: Path) -> None:
     Numbers are the shortest that read back exactly; a missing value is an empty cell.
     """
     suite = suite_of(flight)
-    names: list[str] = []
-    for name in suite.names:
-        names += [name, f"{name}_uncertainty", f"qc_{name}"]
-        names += [f"{name}_raw", f"{name}_unbounded", f"{name}_uncalibrated"]
+    names = [variable.of(name) for name in suite.names for variable in _COLUMNS]
     names = [name for name in (*names, *MOTION, *ENVIRONMENT) if name in flight]
     flight = without_lost_rows(flight, suite.rate_hz)
     rows = flight["row_index"].values if "row_index" in flight else np.arange(flight.sizes["time"])
@@ -58,10 +53,9 @@ def read_csv(path: Path, suite: Suite | None = None) -> xr.Dataset:
     suite = suite if suite is not None else _fitting(columns, path.name)
     stamps = table["time"].map(unguarded).to_numpy(dtype=object)
     time = _parsed(stamps, path.name)
-    beside = {f"{name}{suffix}" for name in suite.names for suffix in BESIDE}
-    estimated = (beside - {*suite.names}) & {*columns}
-    others = {*(f"{name}_uncalibrated" for name in suite.names), *ENVIRONMENT, *MOTION}
-    known = [n for n in columns if n in {*suite.names} | others | estimated]
+    estimated = {v.of(n) for n in suite.names for v in _COLUMNS if v.by == "denoise"}.intersection(columns)
+    numbers = {v.of(n) for n in suite.names for v in _COLUMNS if v.units != "1"} | {*ENVIRONMENT, *MOTION}
+    known = [n for n in columns if n in numbers]
     values = {name: _numbers(table[name], path.name) for name in known}
     flags = {n: _flags(table[f"qc_{n}"], path.name) for n in suite.names if f"qc_{n}" in columns}
     level = "denoised" if estimated else "screened" if flags else "raw"

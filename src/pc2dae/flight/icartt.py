@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ValidationError
 
 from pc2dae.arrays import Array
+from pc2dae.channel_schema import CHANNEL_VARIABLES
 from pc2dae.errors import FlightError, SuiteError
 from pc2dae.flags import BELOW_DETECTION, SATURATED
-from pc2dae.flight.schema import PARTS, SPECIES, add_history, new_flight, qc_attributes
+from pc2dae.flight.schema import SPECIES, add_history, new_flight, qc_attributes
 from pc2dae.suite import ENVIRONMENT, MOTION, Channel, Family, Suite, canonical_units, parse_suite
 from pc2dae.suite.model import reserved_for
 
@@ -157,7 +158,7 @@ def read_icartt(path: Path, suite: Suite | None = None) -> xr.Dataset:
         if name not in {*suite.names, *ENVIRONMENT, *MOTION}:
             flight[name].attrs |= {"long_name": table.long_names.get(name, name)}
         if f"qc_{name}" in values:  # flags of what is not a channel: a species, combined from channels
-            beside = [n for n in values if n in {f"qc_{name}", *(f"{name}_{part}uncertainty" for part in PARTS)}]
+            beside = [n for n in values if n in {v.of(name) for v in CHANNEL_VARIABLES if v.in_maps} - {name}]
             flight[name].attrs |= {SPECIES: table.long_names.get(name, name), "ancillary_variables": " ".join(beside)}
         flight[name].attrs |= qc_attributes(name[3:]) if name.startswith("qc_") else about.get(name, {})
     flight = flight.assign_attrs(attrs)

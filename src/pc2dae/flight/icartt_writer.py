@@ -11,12 +11,12 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from pc2dae.channel_schema import CHANNEL_VARIABLES
 from pc2dae.flight.icartt import NAMES, OURS, VARIABLES
 from pc2dae.flight.schema import SPECIES, suite_of, timestamp
 from pc2dae.flight.track import plain_names, time_series, units_by_name
 
 _LONGEST_NAME = 31  # characters of a variable's name (ICARTT 2.0, 2.1.1)
-_SHORTER = {"_systematic_uncertainty": "_syst_unc", "_random_uncertainty": "_rand_unc", "_uncertainty": "_unc"}
 _MISSING = -9999.0
 
 
@@ -65,9 +65,10 @@ def _short_names(names: list[str]) -> dict[str, str]:
     """Names of at most 31 characters, as the format demands; only longer ones are changed."""
     abbreviated = dict(zip(names, names, strict=True))
     for name in names:
-        ending = next((ending for ending in _SHORTER if name.endswith(ending)), None)
-        if len(name) > _LONGEST_NAME and ending is not None:
-            abbreviated[name] = name.removesuffix(ending) + _SHORTER[ending]
+        fitting = [variable for variable in CHANNEL_VARIABLES if variable.short and variable.fits(name)]
+        if len(name) > _LONGEST_NAME and fitting:
+            longest = max(fitting, key=lambda variable: len(variable.form))
+            abbreviated[name] = name.removesuffix(longest.of("")) + longest.short
     short = plain_names([*abbreviated.values()], _LONGEST_NAME)
     return {name: short[new] for name, new in abbreviated.items()}
 

@@ -12,6 +12,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from pc2dae.arrays import Array, Floats, Mask
+from pc2dae.channel_schema import BESIDE
 from pc2dae.errors import FlightError, nearest
 from pc2dae.flags import FLAGS, INDETERMINATE, MISSING, NOT_MEASURED
 from pc2dae.suite import ENVIRONMENT, MOTION, Suite, conversion, parse_suite
@@ -19,8 +20,6 @@ from pc2dae.suite.units import is_per_volume
 
 LEVELS = ("raw", "screened", "compensated", "denoised")
 
-BESIDE = ("_raw", "_unbounded", "_uncertainty")  # suffixes of the variables that accompany a denoised channel
-PARTS = ("", "random_", "systematic_")  # of `<name>_<part>uncertainty`
 REFERENCE = ("reference_temperature_c", "reference_pressure_hpa")  # of concentrations per volume; none: ambient air
 SPECIES = "combined_from"  # attribute of a species' variable: its channels and their weights
 CONFORM = "pass the flight through `pc2dae.flight.conform`"
@@ -265,7 +264,8 @@ def check_variable(flight: xr.Dataset, name: str, expected: str = "numbers", kin
 
 def units_of(suite: Suite) -> dict[str, str]:
     """Units of all variables that a flight of this suite may have: channels, accompanying ones, environment, motion."""
-    beside = {f"{channel.name}{suffix}": channel.units for channel in suite.channels for suffix in BESIDE}
+    forms = [variable for variable in BESIDE if variable.units == "channel"]
+    beside = {variable.of(channel.name): channel.units for channel in suite.channels for variable in forms}
     return beside | {channel.name: channel.units for channel in suite.channels} | COMMON_UNITS
 
 

@@ -1,13 +1,12 @@
 """Flights as files, by suffix: .nc (CF netCDF), .csv, .ict (ICARTT), .zarr; written atomically.
 
-For other tools, written and not read: .geojson, .kml, .gpkg (GeoPackage), .mat (MATLAB).
+For other tools, written and not read: .geojson, .kml.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from importlib import import_module
 from pathlib import Path
 
 import xarray as xr
@@ -18,11 +17,9 @@ from pc2dae.flight.conform import conform
 from pc2dae.flight.conventions import without_contradictions
 from pc2dae.flight.csv import has_flags, read_csv, write_csv
 from pc2dae.flight.geojson import write_geojson
-from pc2dae.flight.geopackage import write_geopackage
 from pc2dae.flight.icartt import read_icartt
 from pc2dae.flight.icartt_writer import write_icartt
 from pc2dae.flight.kml import write_kml
-from pc2dae.flight.matlab import matlab_bytes
 from pc2dae.flight.netcdf import netcdf_bytes, read_netcdf
 from pc2dae.flight.schema import ALTITUDES, add_history, check_time, check_variable, new_flight, suite_of
 from pc2dae.flight.unit_checks import check_units, in_expected_units
@@ -31,9 +28,8 @@ from pc2dae.suite import ENVIRONMENT, MOTION, Suite
 
 SUFFIXES = (".nc", ".csv", ".ict", ".zarr")
 ZIPPED = ".zarr.zip"  # as archives write them: read only
-WRITE_ONLY = (".geojson", ".kml", ".gpkg", ".mat")
-_WRITERS = {".csv": write_csv, ".ict": write_icartt}
-_WRITERS |= {".geojson": write_geojson, ".kml": write_kml, ".gpkg": write_geopackage}
+WRITE_ONLY = (".geojson", ".kml")
+_WRITERS = {".csv": write_csv, ".ict": write_icartt, ".geojson": write_geojson, ".kml": write_kml}
 
 
 def write_flight(flight: xr.Dataset, path: str | os.PathLike[str]) -> None:
@@ -42,8 +38,6 @@ def write_flight(flight: xr.Dataset, path: str | os.PathLike[str]) -> None:
     suffix = _suffix(target, (*SUFFIXES, *WRITE_ONLY))
     if suffix == ".nc":
         write_bytes(target, netcdf_bytes(flight))
-    elif suffix == ".mat":
-        write_bytes(target, matlab_bytes(flight))
     elif suffix == ".zarr":
         write_zarr(flight, target)
     else:
@@ -57,8 +51,6 @@ def check_target(path: str | os.PathLike[str]) -> None:
     suffix = _suffix(target, (*SUFFIXES, *WRITE_ONLY))
     if suffix == ".zarr":
         require_zarr()
-    elif suffix == ".gpkg":
-        import_module("pyogrio")
     place = next(folder for folder in target.absolute().parents if folder.exists())
     if not place.is_dir():
         raise FlightError(f"{target} cannot be written: {place} is not a folder", hint="choose another path with -o")

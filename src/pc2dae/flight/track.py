@@ -13,8 +13,9 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from pc2dae.arrays import Array
+from pc2dae.channel_schema import CHANNEL_VARIABLES
 from pc2dae.errors import FlightError
-from pc2dae.flight.schema import PARTS, SPECIES, suite_of
+from pc2dae.flight.schema import SPECIES, suite_of
 from pc2dae.suite import ENVIRONMENT, MOTION
 from pc2dae.suite.species import species_of
 
@@ -61,8 +62,8 @@ def time_series(flight: xr.Dataset) -> list[str]:
 def concentrations_and_position(flight: xr.Dataset) -> list[str]:
     """Names of what a map shows: channels and species with uncertainty and flags, position, environment."""
     measured = [*suite_of(flight).names, *(str(name) for name in flight if SPECIES in flight[name].attrs)]
-    beside = [[n, *(f"{n}_{part}uncertainty" for part in PARTS), f"qc_{n}"] for n in measured]
-    return [n for n in (*itertools.chain(*beside), *MOTION, *ENVIRONMENT, *_WIND) if n in flight.variables]
+    shown = [variable.of(name) for name in measured for variable in CHANNEL_VARIABLES if variable.in_maps]
+    return [n for n in (*shown, *MOTION, *ENVIRONMENT, *_WIND) if n in flight.variables]
 
 
 def units_by_name(flight: xr.Dataset, names: Iterable[str]) -> dict[str, str]:

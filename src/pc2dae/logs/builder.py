@@ -53,7 +53,7 @@ class Builder:
             if counts[name] > 1:
                 raise LogError(f"{where}: {counts[name]} columns are named '{name}'", hint="give each its own name")
         how = layout.stamps
-        self.stamps = StampParser(where, how.format, epoch=how.epoch, order=how.order)
+        self.stamps = StampParser(where, how.format, epoch=how.epoch, order=how.order, date=how.date)
         self.more_stamps = {name: StampParser(where, order=how.order) for name in how.more if name in counts}
         self.index = {name: layout.names.index(name) for name in counts}
         self.parts: list[dict[str, Array]] = []

@@ -24,6 +24,8 @@ from pc2dae.suite import Suite, TimeColumn, canonical_units, conversion, load_su
 from pc2dae.suite.units import spelled
 
 LARGE_BYTES = 200_000_000  # larger files are averaged to the suite's rate while they are read
+STAMP = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\d{1,2}:\d{2}:\d{2}|\d{10,13}(\.\d+)?$")
+_VALUE = re.compile(rf"({STAMP.pattern})|[-+]?\d*\.?\d+([eE][-+]?\d+)?$")
 _MIXING = ("ppm", "ppb", "ppt")
 DECLARED = Declared()  # channels are defined by the suite
 
@@ -43,6 +45,25 @@ def header_of(head: Head) -> list[str]:
             following = [text for text in head.lines[number + 1 : number + 6] if text.strip()]
             return clean_names(cut(line, delimiter_of(line, following)))
     return []
+
+
+class HeadlessTable(LogError):
+    """A table has no line of column names."""
+
+
+def is_headless(header: list[str]) -> bool:
+    """Whether the first line of a table holds values instead of names."""
+    named = [name for name in header if name and name.isprintable()]
+    return len(named) > 1 and sum(_VALUE.match(name) is not None for name in named) > len(named) / 2
+
+
+def check_header(file: LogFile, header: list[str]) -> None:
+    """Refuse a table without a line of column names."""
+    if is_headless(header):
+        raise HeadlessTable(
+            f"{file.name}: there is no line with column names, the first one is data ('{', '.join(header[:3])}, …')",
+            hint="insert a line with the names of the columns, as in 'time,co,co2'",
+        )
 
 
 def fits(head: Head, suite: Suite) -> bool:
@@ -86,9 +107,9 @@ def read(file: LogFile, head: Head, *, zone: str | None, suite: Suite | None) ->
         skip=toa5.HEADER_LINES if is_toa5 else 0,
         time=time_columns,
         wanted=lambda h: list(found.values()),
-        stamps=Stamps(format=suite.time.format),
+        stamps=Stamps(format=suite.time.format, date=suite.time.date),
         comment="#",
-        keep_stamps=True,
+        keep_stamps=suite.time.date is None,
         thin_s=1.0 / suite.rate_hz if file.path.stat().st_size > LARGE_BYTES else None,
     )
     utc = table.time
@@ -127,6 +148,7 @@ def _found_columns(
 ) -> dict[str, str]:
     """Those of the `wanted` columns that are in the header; an error if the time or a measured channel is not."""
     if time_column := next((name for name in time_columns if name not in header), None):
+        check_header(file, header)
         if not all(name.isprintable() for name in header):
             raise LogError(f"{file.name}: not a text file", hint="name a table, or the log of a known instrument")
         raise LogError(
@@ -154,7 +176,7 @@ def _in_units(table: LogTable, column: str, name: str, values: Array, found: str
     if pair is None:
         raise LogError(
             f"{table.file.name}: column '{column}' is in {found}, but '{name}' in {units}",
-            hint="correct the channel's units or column in the suite",
+            hint="correct the channel's units or column in the suite, or state the column's unit in its column_units",
         )
     sentinels = find_sentinels(values)  # before the conversion changes their values
     table.repairs += [f"{name}: {line}" for line in describe(values[sentinels])]

@@ -165,6 +165,7 @@ def _plain_suite(file: LogFile, head: Head, suite: Suite | None) -> Suite:
     header = [name for name in csv.header_of(head) if name and name.isprintable()]
     if (b"\0" in head.raw[:1000] and not head.raw.startswith((b"\xff\xfe", b"\xfe\xff"))) or len(header) < 2:
         raise LogError(f"{file.name}: neither a known instrument nor a table", hint="remove it from the list")
+    csv.check_header(file, header)
     shown = ", ".join(header[:8]) + (", …" if len(header) > 8 else "")
     hint = "describe its columns in a suite and pass --suite"
     if toa5.recognises(head):

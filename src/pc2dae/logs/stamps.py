@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, timedelta, timezone, tzinfo
+from datetime import UTC, date, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 import numpy as np
@@ -24,6 +24,7 @@ _STAMP = re.compile(
     re.ASCII,
 )
 _HALF_DAY = r"(?i)[T ](0?\d|1[0-2])(:\d\d){1,2}(\.\d+)?\s*[ap]\.?m"  # 01:05:00 PM
+_CLOCK = re.compile(r"(?i)\s*\d?\d:\d\d(:\d\d([.,]\d+)?)?\s*([ap]\.?m\.?)?\s*(utc|z|[+-]\d\d(:?\d\d)?)?\s*")  # no date
 _COUNTED = r"\s*\d{9,13}(\.\d*)?\s*"  # seconds or milliseconds since the epoch
 _FIRST_YEAR = 1800  # nanoseconds reach from 1678 to 2262
 _MONTHS = np.arange(f"{_FIRST_YEAR}-01", "2250-01", dtype="datetime64[M]").astype("datetime64[D]").astype(np.int64)
@@ -38,9 +39,19 @@ class StampParser:
     """Parses a file's stamps block by block, with the format determined by the first block."""
 
     def __init__(
-        self, file: str, stamp_format: str | None = None, *, epoch: str = "1970-01-01", order: str | None = None
+        self,
+        file: str,
+        stamp_format: str | None = None,
+        *,
+        epoch: str = "1970-01-01",
+        order: str | None = None,
+        date: date | None = None,
     ) -> None:
-        self.file, self.format = file, stamp_format
+        self.file = file
+        self.format = stamp_format if date is None or stamp_format is None else f"%Y-%m-%d {stamp_format}"
+        self.date = date  # of the first row, where stamps are times of day
+        self.days = 0  # midnights since
+        self.time_of_day = np.datetime64("NaT", "ns")  # of the last row
         self.epoch = np.datetime64(epoch, "ns")
         self.order = order  # "dmy" or "mdy", known from the instrument or decided by the first block
         self.may_shorten_years = order is not None  # 10/09/23 is unambiguous only if the instrument's order is known
@@ -54,6 +65,38 @@ class StampParser:
 
     def parse(self, cells: Cells, at: NDArray[np.int64]) -> Times:
         """The stamps as datetime64[ns], NaT where one cannot be read."""
+        if self.date is None:
+            self._check_date(cells, at)
+            return self._parsed(cells, at)
+        texts = [text if _CLOCK.fullmatch(text) or self.format else "" for text in cells.texts()]
+        if not any(texts):
+            raise LogError(f"{self.file}, line {int(at[0]):,}: '{cells[0].strip()}' is not a time of day",
+                           hint="remove `date` from the suite's [time]")  # fmt: skip
+        times = self._parsed(Cells.of([f"{self.date} {text.strip()}" for text in texts]), at)
+        return self._past_midnights(times)
+
+    def _check_date(self, cells: Cells, at: NDArray[np.int64]) -> None:
+        """Refuse stamps that are times of day."""
+        is_clock = not re.search("%[djxcsDF]", self.format) if self.format is not None else _CLOCK.fullmatch(cells[0])
+        if is_clock:
+            raise NeedsChoice(
+                f"{self.file}, line {int(at[0]):,}: '{cells[0].strip()}' is a time of day without a date",
+                hint='state the date of the first row in the suite: [time] date = "2025-10-05"',
+            )
+
+    def _past_midnights(self, times: Times) -> Times:
+        """Times of one day with a day more after each step back by more than half a day."""
+        good = np.flatnonzero(~np.isnat(times))
+        if not len(good):
+            return times
+        steps = np.diff(times[good], prepend=self.time_of_day) / np.timedelta64(1, "h")
+        days = self.days + np.cumsum((steps < -12).astype(int) - (steps > 23))  # +24 h: a late row of before midnight
+        self.time_of_day, self.days = times[good[-1]], int(days[-1])
+        moved = times.copy()
+        moved[good] += days * np.timedelta64(1, "D")
+        return moved
+
+    def _parsed(self, cells: Cells, at: NDArray[np.int64]) -> Times:
         if self.format is not None:
             times = self._formatted(cells, at)
             if "%p" not in self.format and not self.is_zoned:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import date
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,7 @@ class Stamps:
     format: str | None = None  # strftime
     epoch: str = "1970-01-01"  # of stamps that count seconds
     order: str | None = None  # "dmy" or "mdy", if known from the instrument
+    date: date | None = None  # of the first row, where stamps are times of day
     more: tuple[str, ...] = ()  # additional time stamp columns
 
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pc2dae.arrays import Array, Bits
+from pc2dae.channel_schema import CHANNEL_VARIABLES, PARTS
 from pc2dae.flags import BELOW_BOUND, INDETERMINATE, NOT_MEASURED
 from pc2dae.flight.schema import (
-    PARTS,
     REFERENCE,
     SPECIES,
     add_history,
@@ -142,7 +142,7 @@ def _name(taken: set[str], suite: Suite, names: tuple[str, ...]) -> str | None:
         known = set()
     shared = takewhile(lambda parts: len(set(parts)) == 1, zip(*(n.split("_") for n in names), strict=False))
     name = next(iter(known)) if len(known) == 1 and None not in known else "_".join(parts[0] for parts in shared)
-    made = [name, f"qc_{name}", *(f"{name}_{part}uncertainty" for part in PARTS)] if name else []
+    made = [variable.of(name) for variable in CHANNEL_VARIABLES if variable.in_maps] if name else []
     is_free = name and reserved_for(name) is None and taken.isdisjoint(made)
     return name if is_free else None
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
+from datetime import date as Date
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, ValidationInfo, field_validator, model_validator
 
+from pc2dae.channel_schema import CHANNEL_VARIABLES
 from pc2dae.errors import SuiteError, nearest
 from pc2dae.suite.metadata import Metadata
 from pc2dae.suite.source import Source
@@ -25,18 +27,7 @@ _ALTITUDES: tuple[tuple[AltitudeReference, str], ...] = (  # in the name of its 
 )
 MOTION = ("latitude", "longitude", "altitude", "ground_speed")  # degrees_north, degrees_east, m, m s-1
 
-# What other stages call their variables, and what these hold: a channel of that name would replace them.
-_TAKEN_ENDINGS = {
-    "_raw": "a channel's values before denoising",
-    "_unbounded": "a channel's estimate without its lower bound",
-    "_random_uncertainty": "a channel's random uncertainty",
-    "_systematic_uncertainty": "a channel's systematic uncertainty",
-    "_uncertainty": "a channel's uncertainty",
-    "_response": "a channel's noise-free reading",
-    "_instant": "a channel's true value at an instant",
-    "_uncalibrated": "a channel's values before calibration",
-    "_samples": "the number of an instrument's rows",
-}
+# Variables of a flight that are not of a channel: a channel of that name would replace them.
 _TAKEN = (*ENVIRONMENT, *MOTION, "time", "trajectory", "row", "row_time", "row_index", "row_stamp")
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$", max_length=64)]
@@ -173,6 +164,7 @@ class TimeColumn(_SuitePart):
     column: str = "time"
     format: str | None = None  # strftime; default ISO 8601
     zone: str | None = None  # needed when stamps carry none: "UTC", "-05:00" or "America/Regina"
+    date: Date | None = None  # of the first row, where stamps are times of day
 
     @field_validator("format")
     @classmethod
@@ -319,6 +311,7 @@ def reserved_for(name: str) -> str | None:
     """What a name already stands for in a flight, None where a channel may have it."""
     if name in _TAKEN:
         return "time, rows, environment and motion"
-    if name.startswith("qc_"):
-        return "a channel's flags"
-    return next((use for ending, use in _TAKEN_ENDINGS.items() if name.endswith(ending)), None)
+    if name.endswith("_samples"):
+        return "the number of an instrument's rows"
+    fitting = [variable for variable in CHANNEL_VARIABLES if variable.is_reserved and variable.fits(name)]
+    return max(fitting, key=lambda variable: len(variable.form)).holds if fitting else None

@@ -49,6 +49,7 @@ def canonical_units(text: str) -> str:
     above, *below = plain.split("/")
     terms = above.replace(".", " ").split()
     terms += [re.sub(r"(\d?)$", lambda m: f"-{m[1] or 1}", term.strip("() "), count=1) for term in below]
+    terms = [term for term in terms if term != "1"] or terms[:1]
     if terms and all(_TERM.fullmatch(term) for term in terms):
         return " ".join(terms)
     raise SuiteError(f"'{text}' is not a unit", hint=nearest(text, _COMMON))

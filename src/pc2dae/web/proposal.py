@@ -16,6 +16,7 @@ from pc2dae.logs.header_units import unit_in
 from pc2dae.logs.stamps import NeedsChoice
 from pc2dae.logs.zone_abbreviations import ABBREVIATIONS
 from pc2dae.suite.species import SPECIES
+from pc2dae.suite.units import is_mole_fraction, is_per_volume
 from pc2dae.web.answers import BOTH, IGNORE
 from pc2dae.web.schemas import Choice, MappedChannel, Mapping, Question
 from pc2dae.web.suites import suite_of
@@ -147,8 +148,14 @@ def _channels(table: TableHead, time: set[str]) -> list[MappedChannel]:
         count = sum(re.fullmatch(rf"{species}(_\d+)?", c.name) is not None for c in found)
         family = species if species in ("co2", "bc") else "pm" if species.startswith("pm") else "gas"
         found.append(MappedChannel(column=column, name=species if not count else f"{species}_{count + 1}",
-                                   units=unit_in(column, "ppb") or "", family=family))  # fmt: skip
+                                   units=_stated_unit(column), family=family))  # fmt: skip
     return found
+
+
+def _stated_unit(column: str) -> str:
+    """The unit in a column's name; empty where there is none, or none that a channel can have."""
+    said = unit_in(column, "ppb") or ""
+    return said if said in _UNITS["gas"] or is_mole_fraction(said) or is_per_volume(said) else ""
 
 
 def _species(column: str) -> str | None:

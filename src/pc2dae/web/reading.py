@@ -19,7 +19,7 @@ from pc2dae.calibration.curve import KIND
 from pc2dae.errors import LogError, Pc2daeError
 from pc2dae.flight.schema import suite_of
 from pc2dae.flight.store import is_flight
-from pc2dae.logs.csv import fits
+from pc2dae.logs.csv import HeadlessTable, fits
 from pc2dae.logs.files import lines
 from pc2dae.suite import Suite, load_suite
 from pc2dae.web.campaign import parts_of
@@ -125,7 +125,8 @@ def _names_question(table: TableHead) -> Question:
 
 
 def _is_unknown(error: Pc2daeError) -> bool:
-    return any(words in str(error) for words in ("unknown instrument", "nothing readable", "neither a known"))
+    is_foreign = any(words in str(error) for words in ("unknown instrument", "nothing readable", "neither a known"))
+    return is_foreign or isinstance(error, HeadlessTable)
 
 
 def _read(home: Path, how: How, suite: str | None, curves: list[Path]) -> tuple[xr.Dataset, Result]:

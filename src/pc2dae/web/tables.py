@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pc2dae.errors import LogError
-from pc2dae.logs.csv import header_of
+from pc2dae.logs.csv import STAMP, header_of, is_headless
 from pc2dae.logs.files import LogFile, find_files, head_lines
 from pc2dae.logs.reader import Head
 from pc2dae.logs.sniff import READERS
@@ -19,8 +19,6 @@ from pc2dae.logs.table import cut, delimiter_of
 MOST_COLUMNS = 200
 GAPS = ("", "na", "nan", "null", "none", "-")  # cells without a value
 _TIME = re.compile(r"time|date|stamp|utc|zeit|fecha|heure|hora", re.IGNORECASE)
-_STAMP = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\d{1,2}:\d{2}:\d{2}|\d{10,13}(\.\d+)?$")
-_VALUE = re.compile(rf"({_STAMP.pattern})|[-+]?\d*\.?\d+([eE][-+]?\d+)?$")
 
 
 @dataclass(frozen=True)
@@ -51,12 +49,12 @@ class TableHead:
     @property
     def has_stamps(self) -> bool:
         """Whether the first line or the first row holds a date or a time."""
-        return any(_STAMP.match(cell.strip()) for cell in (*self.header, *(self.rows[0] if self.rows else [])))
+        return any(STAMP.match(cell.strip()) for cell in (*self.header, *(self.rows[0] if self.rows else [])))
 
     @property
     def is_headless(self) -> bool:
         """Whether the first line holds values instead of names."""
-        return sum(_VALUE.match(name) is not None for name in self.columns) > len(self.columns) / 2
+        return is_headless(self.header)
 
 
 def table_heads(files: Collection[Path]) -> list[TableHead]:
@@ -86,6 +84,6 @@ def columns_of(tables: Collection[TableHead]) -> dict[str, Any]:
         for table in tables
         for name in table.columns
     ][:MOST_COLUMNS]
-    times = [c["column"] for c in found if _TIME.search(c["column"]) or _STAMP.match(c["example"])]
+    times = [c["column"] for c in found if _TIME.search(c["column"]) or STAMP.match(c["example"])]
     return {"columns": found, "unmapped": found, "time_columns": list(dict.fromkeys(times)),
             "headers": list(dict.fromkeys(table.fingerprint for table in tables))}  # fmt: skip

@@ -16,6 +16,7 @@ import xarray as xr
 
 from pc2dae import pipeline
 from pc2dae.calibration.curve import read_calibration
+from pc2dae.channel_schema import CHANNEL_VARIABLES
 from pc2dae.errors import FlightError, Pc2daeError
 from pc2dae.flight.netcdf import read_netcdf
 from pc2dae.flight.schema import add_history
@@ -33,8 +34,6 @@ from pc2dae.web.tables import columns_of, table_heads
 
 Progress = Callable[[float, str], None]
 Result = dict[str, Any]
-_MADE = ("raw", "unbounded", "response", "uncertainty", "random_uncertainty", "systematic_uncertainty",
-         "disagreement_uncertainty")  # by `denoise`  # fmt: skip
 GALLERY = {"seed": 3, "minutes": 15.0}  # plumes in every family, negatives, gaps and a tape advance
 
 
@@ -156,7 +155,7 @@ def _measured(clean: xr.Dataset) -> xr.Dataset:
     if not any(str(name).endswith("_raw") for name in clean.data_vars):
         raise FlightError("the flight is denoised and lacks the raw values", hint="drop its .nc file, or the logs")
     names = [str(n).removesuffix("_raw") for n in clean.data_vars if str(n).endswith("_raw")]
-    made = [f"{name}_{kind}" for name in names for kind in _MADE]
+    made = [variable.of(name) for name in names for variable in CHANNEL_VARIABLES if variable.by == "denoise"]
     back = as_measured(without_species(clean)).drop_vars(made, errors="ignore")
     back.attrs = {k: v for k, v in back.attrs.items() if not str(k).startswith("pc2dae_")}
     return add_history(back, "restored the raw values", level="compensated")
