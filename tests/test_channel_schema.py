@@ -15,7 +15,6 @@ from pc2dae.suite.model import reserved_for
 DOCS = Path(__file__).parents[1] / "docs" / "files.md"
 
 
-@pytest.mark.filterwarnings("ignore:overflow encountered in square")  # of empty areas, in `edge.areas`
 @pytest.mark.parametrize("model", ["adaptive", "savgol"])
 def test_every_variable_of_a_channel_is_in_the_table(tmp_path: Path, model: str) -> None:
     logs = write_flight_files(simulate_flight(3, 5.0), tmp_path)
