@@ -104,7 +104,7 @@ def _undershoot(c: CorrectedChannel, known: Mask, clean: float) -> str:
     if below > _UNDERSHOOT * added and below > 0:
         return f"air goes below clean air: by {100 * below / max(added, below):.0f} % of what was added to plumes"
     three = np.convolve(np.where(known, c.air, clean), np.ones(3) / 3, "same")
-    deep = known & (three < min(c.bound, clean) - _DEEP * c.sigma)
+    deep = known & (three < np.minimum(c.response, min(c.bound, clean)) - _DEEP * c.sigma)  # a zero may drift below it
     if np.mean(deep[known]) > _DEEP_SHARE:
         return f"air is below its bound by more than {_DEEP:g} sigma in {100 * np.mean(deep[known]):.1f} % of samples"
     return ""
