@@ -493,7 +493,7 @@ def _with_response(flight: xr.Dataset, response: PathText | PayloadResponse | No
 
     if response is None:
         return flight
-    return completed(flight, response if isinstance(response, PayloadResponse) else read_response(response))
+    return completed(flight, response if isinstance(response, PayloadResponse) else read_response(Path(response)))
 
 
 def _suite(suite: str | Path | Suite | None) -> Suite | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from pc2dae.atomic import replacing
-from pc2dae.report.drawing import INK, LOOKS, new_figure, styled
+from pc2dae.report.drawing import LOOKS, new_figure
 from pc2dae.response.falls import pooled
 from pc2dae.response.payload import PayloadResponse
 from pc2dae.response.pooling import FlightEvidence
@@ -37,9 +37,10 @@ def draw_response(evidence: Sequence[FlightEvidence], response: PayloadResponse,
         own = [(e.seen[name].t90_s, e.seen[name].uncertainty_s) for e in evidence if name in e.seen]
         for place, (t90, doubt) in enumerate(own):
             height = top * (0.95 - 0.5 * place / max(len(own), 1))
-            axes.errorbar(t90, height, xerr=doubt, fmt=".", color=INK, label="one flight" if place == 0 else None)
+            axes.errorbar(t90, height, xerr=doubt, fmt=".", color="black", label="one flight" if place == 0 else None)
         axes.set_xscale("log")
         axes.legend(fontsize=8)
-        styled(axes, xlabel=f"t90 of {name} [s]", ylabel="falls")
+        axes.grid(alpha=0.3)
+        axes.set(xlabel=f"t90 of {name} [s]", ylabel="falls")
     with replacing(path) as temporary:
-        figure.savefig(temporary, dpi=120, format=path.suffix.lstrip(".") or "png")
+        figure.savefig(temporary, dpi=120, format="png", metadata={"Software": "pc2dae"})

@@ -26,6 +26,7 @@ from pc2dae.suite import Channel, Suite
 
 _AGREE = 3.0  # combined standard uncertainties
 _FEW_FLIGHTS = 3  # needed to trust a reference whose own t90 is not stated
+_FIRST_ORDER = 0.08  # relative uncertainty of t90 from plumes and falls, at least: no sensor is exactly first order
 _SHARPEST = 0.02  # relative uncertainty of a limit, at least
 
 Value = tuple[float, float]  # with its standard uncertainty
@@ -154,21 +155,26 @@ def _channel(channel: Channel, suite: Suite, evidence: Sequence[FlightEvidence])
         estimates += _of_falls(falls, why)
     if channel.t90_s is not None and channel.t90_source == "suite":  # others may come from these very flights
         estimates.append(_Estimate(stated_t90(channel), channel.t90_source))
-    about = {
-        "kernel": channel.kernel, "slow_t90_s": channel.slow_t90_s or 0.0, "slow_share": channel.slow_share or 0.0,
-        "limit_s": None if limit is None else round(limit[0], 2),
-        "rise_s": _mean_t90(s for s in usable if s.is_rise), "fall_s": _mean_t90(s for s in usable if not s.is_rise),
-        "flights": sum(len(seen.falls.t90_s) > 0 or np.isfinite(seen.t90_s) for seen in own),
-        "falls": len(falls.t90_s), "steps": len(usable),
-    }  # fmt: skip
+    about = ChannelResponse(
+        kernel=channel.kernel,
+        slow_t90_s=channel.slow_t90_s or 0.0,
+        slow_share=channel.slow_share or 0.0,
+        limit_s=None if limit is None else round(limit[0], 2),
+        rise_s=_mean_t90(s for s in usable if s.is_rise),
+        fall_s=_mean_t90(s for s in usable if not s.is_rise),
+        flights=sum(len(seen.falls.t90_s) > 0 or bool(np.isfinite(seen.t90_s)) for seen in own),
+        falls=len(falls.t90_s),
+        steps=len(usable),
+    )
     if channel.t90_s == 0 and len(estimates) == 1:
-        return ChannelResponse(**about, t90_s=0.0, source=channel.t90_source)
+        return about.model_copy(update={"t90_s": 0.0, "source": channel.t90_source})
     known = _combined(estimates, limit, why)
     if known is None:
-        return ChannelResponse(**about, reason="; ".join(why) or "no faster channel saw its plumes")
+        return about.model_copy(update={"reason": "; ".join(why) or "no falls, and no faster channel saw its plumes"})
     (t90, doubt), source = known.t90, known.source
     vague = "" if doubt <= WORST * t90 else f"known only to {100 * doubt / t90:.0f} %"
-    return ChannelResponse(**about, t90_s=round(t90, 3), t90_uncertainty_s=round(doubt, 3), source=source, reason=vague)
+    known_to = {"t90_s": round(t90, 3), "t90_uncertainty_s": round(doubt, 3), "source": source, "reason": vague}
+    return about.model_copy(update=known_to)
 
 
 def _of_plumes(name: str, suite: Suite, evidence: Sequence[FlightEvidence], why: list[str]) -> list[_Estimate]:
@@ -228,6 +234,8 @@ def _combined(estimates: Sequence[_Estimate], limit: Value | None, why: list[str
             known = one
         elif abs(one.t90[0] - known.t90[0]) <= _AGREE * np.hypot(one.t90[1], known.t90[1]):
             known = _Estimate(joined(known.t90, one.t90), f"{known.source} and {one.source}")
+    if known is not None and not {"steps", "suite"} & set(known.source.split(" and ")):
+        known = _Estimate((known.t90[0], max(known.t90[1], _FIRST_ORDER * known.t90[0])), known.source)
     if known is None or limit is None:
         return known
     within = below_limit(known.t90, limit)

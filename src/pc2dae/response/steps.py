@@ -157,14 +157,15 @@ class _Fit:
 
         spacing, span = float(np.median(np.diff(t))), float(t[-1] - t[0])
         starts, taus = np.linspace(-lead, lead, 33), np.geomspace(spacing / 4, 2 * span, 25)
-        _, start, tau = min((float(np.sum(_rest(t, x, s, tau)[0] ** 2)), s, tau) for s in starts for tau in taus)
+        places = [(float(s), float(tau)) for s in starts for tau in taus]
+        start, tau = min(places, key=lambda place: float(np.sum(_rest(t, x, *place)[0] ** 2)))
         best = least_squares(
             lambda p: _rest(t, x, p[0], float(np.exp(p[1])))[0], (start, np.log(tau)), x_scale=(spacing, 0.1)
         )
         start, tau = float(best.x[0]), float(np.exp(best.x[1]))
         rest, height = _rest(t, x, start, tau)
         variance = float(rest @ rest) / max(len(t) - 4, 1)
-        rho = float(np.clip(rest[1:] @ rest[:-1] / max(rest @ rest, 1e-300), 0.0, 0.98))
+        rho = float(np.clip(rest[1:] @ rest[:-1] / max(float(rest @ rest), 1e-300), 0.0, 0.98))
         spread = variance * (1 + rho) / (1 - rho)  # residuals that hang together count less
         doubt = float((spread * np.linalg.pinv(best.jac.T @ best.jac))[1, 1] ** 0.5)
         noise = float(np.median(np.abs(np.diff(x)))) / _QUARTILE / 2**0.5
