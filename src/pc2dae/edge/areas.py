@@ -32,7 +32,7 @@ def with_areas(air: Floats, lags: Lags, reading: Floats, new: Mask, sigma: Float
             _sums(np.where(both, x, 0.0), width) for x in (reading[row] - seen[row], seen[row] - clean, both)
         )
         noise = np.nan_to_num(sigma[row]) * np.sqrt(count)
-        sure = 1 / (1 + (_SURE * noise / np.maximum(area, 1e-300)) ** 2)
+        sure = area**2 / np.maximum(area**2 + (_SURE * noise) ** 2, 1e-300)
         change = np.clip(left / np.maximum(area, 1e-300), -_MOST, _MOST) * np.where(area > 0, sure, 0.0)
         done[row] += change * np.maximum(air[row] - clean, 0.0)
     return done
