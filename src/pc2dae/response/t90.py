@@ -80,7 +80,7 @@ def stated_delay(flight: xr.Dataset, suite: Suite, name: str) -> tuple[float, fl
     """
     instrument, channel = suite.instrument_of(name), suite[name]
     clocks = _table(flight, "clock_offset_s")
-    is_aligned = not clocks or instrument in clocks
+    is_aligned = not clocks or instrument in clocks or name not in suite.sources  # a table has one clock
     delay = channel.delay_s - sampling_offset_s(flight, suite, name)
     return delay, channel.delay_uncertainty_s if is_aligned else _UNALIGNED_S
 
