@@ -11,7 +11,7 @@ import xarray as xr
 from pc2dae.arrays import Floats, Mask
 from pc2dae.denoiser import Estimate
 from pc2dae.edge.adaptive import AdaptiveDenoiser
-from pc2dae.edge.lag import Lags, shifted
+from pc2dae.edge.lag import Lags
 from pc2dae.noise import Noise, sum_variance
 from pc2dae.response.acceptance import CorrectedChannel, rejection
 from pc2dae.response.kernels import LN10
@@ -84,7 +84,7 @@ def _rejected(lags: Lags, estimate: Estimate, values: Floats, valid: Mask, noise
     if not lags.ambient or estimate.sigma is None or estimate.systematic is None:
         return {}
     response = lags.response(estimate.unbounded)
-    reading, seen = shifted(values, lags.whole, np.nan), shifted(valid, lags.whole, False)
+    reading, seen, _ = lags.in_step(values, valid)
     random = np.sqrt(np.maximum(estimate.sigma**2 - estimate.systematic**2, 0.0))
     found = {}
     for row, (channel, known) in enumerate(zip(lags.suite.channels, lags.known, strict=True)):
