@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from pc2dae.cli.app import app
+from pc2dae.cli.app import again, app
 from pc2dae.cli.output import FORCE, check_output
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def response(
 ) -> None:
     """Find how fast each channel of a payload follows the air, from all its flights together.
 
-    Example: pc2dae response flights/*.nc -o response.json
+    Example: pc2dae response campaign -o response.json
     """
     from pc2dae.errors import require
     from pc2dae.pipeline import find_evidence
@@ -55,7 +55,8 @@ def response(
         require("tomli_w", extra="serve")
     exposures = _exposures(step, intervals)
     payload = None if suite is None else load_suite(suite)
-    evidence = find_evidence(_files(flights, payload), suite=payload, zone=zone, steps=exposures)
+    files = _files(flights, payload)
+    evidence = find_evidence(files, suite=payload, zone=zone, steps=exposures)
     _check_covered(exposures, evidence)
     found = pool(evidence)
     _show(found.channels, len(found.flights))
@@ -76,7 +77,7 @@ def response(
     if written := [str(path) for path in (out, suite_out, plot) if path is not None]:
         typer.echo(f"written: {', '.join(written)}")
     if out is not None:
-        typer.echo(f"next: pc2dae denoise {flights[0]} --response {out} -o clean.nc")
+        typer.echo(f"next: pc2dae denoise {files[0]}{again(suite=suite, zone=zone)} --response {out} -o clean.nc")
 
 
 def _files(paths: list[Path], suite: Suite | None) -> list[Path]:
