@@ -34,7 +34,7 @@ class ChannelResponse(_ResponsePart):
     kernel: Kind = "first_order"
     slow_t90_s: float = Field(default=0.0, ge=0)  # of two_step
     slow_share: float = Field(default=0.0, ge=0, le=0.5)
-    delay_s: float = Field(default=0.0, ge=0)  # behind the earliest channel of the payload
+    delay_s: float = Field(default=0.0, ge=0)  # as in a suite: of inlet and clock
     delay_uncertainty_s: float = Field(default=0.5, ge=0)
     limit_s: float | None = Field(default=None, gt=0)  # largest t90 that the falls of its reading allow
     rise_s: float | None = Field(default=None, gt=0)  # t90 of steps up and down, where they were measured

@@ -65,12 +65,10 @@ def pool(evidence: Sequence[FlightEvidence]) -> PayloadResponse:
     names = [c.name for c in suite.channels if c.difference_of is None]
     channels = {name: _channel(suite[name], suite, evidence) for name in names}
     delays = {n: _delay(n, suite, evidence) for n in names}
-    earliest = min(0.0, *(late for late, _ in delays.values()))
     channels = {
-        n: c.model_copy(update={"delay_s": round(delays[n][0] - earliest, 3),
-                                "delay_uncertainty_s": round(delays[n][1], 3)})
+        n: c.model_copy(update={"delay_s": round(delays[n][0], 3), "delay_uncertainty_s": round(delays[n][1], 3)})
         for n, c in channels.items()
-    }  # fmt: skip
+    }
     return PayloadResponse(suite=suite.name, flights=tuple(e.flight for e in evidence), channels=channels)
 
 
@@ -105,7 +103,7 @@ def below_limit(t90: Value, limit: Value) -> Value | None:
     """A t90 that is known not to exceed a limit; None if it contradicts it.
 
     >>> [round(x, 1) for x in below_limit((14.0, 1.0), (13.0, 0.5)) or ()], below_limit((20.0, 1.0), (13.0, 0.5))
-    ([12.8, 0.6], None)
+    ([12.7, 0.6], None)
     """
     (x, u), (most, blur) = t90, (limit[0], max(limit[1], _SHARPEST * limit[0]))
     if x - most > _AGREE * np.hypot(u, blur):
@@ -234,6 +232,8 @@ def _combined(estimates: Sequence[_Estimate], limit: Value | None, why: list[str
             known = one
         elif abs(one.t90[0] - known.t90[0]) <= _AGREE * np.hypot(one.t90[1], known.t90[1]):
             known = _Estimate(joined(known.t90, one.t90), f"{known.source} and {one.source}")
+        elif one.t90[1] * known.t90[0] < known.t90[1] * one.t90[0]:  # the better known of two that contradict
+            known = one
     if known is not None and not {"steps", "suite"} & set(known.source.split(" and ")):
         known = _Estimate((known.t90[0], max(known.t90[1], _FIRST_ORDER * known.t90[0])), known.source)
     if known is None or limit is None:
@@ -243,7 +243,10 @@ def _combined(estimates: Sequence[_Estimate], limit: Value | None, why: list[str
 
 
 def _delay(name: str, suite: Suite, evidence: Sequence[FlightEvidence]) -> Value:
-    """Delay of a channel [s] with the uncertainty that it has in a single flight: clocks differ between flights."""
+    """Delay of a channel [s] with the uncertainty that it has in a single flight: clocks differ between flights.
+
+    No delay is negative: a channel that is ahead of its reference has 0, uncertain by as much.
+    """
     stated = suite[name].delay_s, suite[name].delay_uncertainty_s
     own = [e for e in evidence if name in e.seen and np.isfinite(e.seen[name].delay_s)]
     if own:
@@ -252,7 +255,8 @@ def _delay(name: str, suite: Suite, evidence: Sequence[FlightEvidence]) -> Value
         values = [(e.delay_s(name), e.seen[name].delay_uncertainty_s) for e in same]
         mean, doubt = flights_mean(values)
         scatter = float(np.std([x for x, _ in values])) if len(values) > 1 else 0.0
-        return suite[reference].delay_s + mean, float(np.hypot(doubt, scatter))
+        late = suite[reference].delay_s + mean
+        return max(late, 0.0), float(np.hypot(np.hypot(doubt, scatter), min(late, 0.0)))
     steps = [(step.delay_s, step.delay_uncertainty_s) for e in evidence for step in e.steps
              if step.channel == name and not step.reason and np.isfinite(step.delay_s)]  # fmt: skip
     return flights_mean(steps) if steps else stated

@@ -94,7 +94,7 @@ def exposure_steps(channel: str, time_s: Array, values: Array, length_s: float) 
     >>> time = np.arange(-30.0, 120.0)
     >>> reading = 5 + 100 * (1 - np.exp(-np.maximum(time - 2.5, 0) / 8.0))
     >>> step, = exposure_steps("co", time, reading, 100.0)
-    >>> step.is_rise, round(step.t90_s / np.log(10), 1), round(step.start_s, 1)
+    >>> step.is_rise, round(float(step.t90_s / np.log(10)), 1), round(step.start_s, 1)
     (True, 8.0, 2.5)
     """
     lead = _LEAD * length_s
