@@ -72,11 +72,14 @@ def test_a_stream_uses_the_file(payload: Path, tmp_path: Path) -> None:
     from pc2dae.edge.load import live_engine
 
     call("response", payload / "flights", "--suite", payload / "suite.toml", "-o", tmp_path / "r.json")
-    plain, _ = live_engine("adaptive-short", suite=payload / "suite.toml")
+    plain, without = live_engine("adaptive-short", suite=payload / "suite.toml")
     engine, card = live_engine("adaptive-short", suite=payload / "suite.toml", response=tmp_path / "r.json")
-    assert (plain.lags.ambient, engine.lags.ambient) == (("co2",), ("co", "co2")) or "co" in str(engine.lags.ambient)
+    assert [known is not None for known in plain.lags.known] == [False, True]
+    assert [known is not None for known in engine.lags.known] == [True, True]
     assert card["response_sha256"] == read_response(tmp_path / "r.json").digest
     assert engine.key != plain.key
+    reasons = [[c.get("lag_not_corrected") for c in made["payload"]["channels"]] for made in (without, card)]
+    assert reasons == [["t90 unknown: not in the suite", None], [None, None]]
 
 
 def test_a_figure_shows_every_channel(payload: Path, tmp_path: Path) -> None:

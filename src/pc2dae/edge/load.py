@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -74,12 +74,13 @@ def live_engine(
         chosen = with_response(chosen, known.channels)
     series = CalibrationSeries(calibrations, chosen) if calibrations else None
     payload = chosen if series is None else series.suite
+    reasons: dict[str, str] = {}
     if isinstance(denoiser, AdaptiveDenoiser):
         cross = {} if series is None else {name: series.latest_cross(name) for name in series.own}
-        responses, _ = stated_responses(payload, cross)
+        responses, reasons = stated_responses(payload, cross)
         denoiser = replace(denoiser, responses=responses, left_s=lags_left_s(payload, responses))
     used = payload.only([f.name for f in payload.family if f.name not in exclude])
-    engine, card = denoiser.engine(used), card | {"payload": _described(used)}
+    engine, card = denoiser.engine(used), card | {"payload": _described(used, reasons)}
     if known is not None:
         engine.identity = f"{engine.identity} {known.digest[:12]}"
         card |= {"response_sha256": known.digest}
@@ -91,10 +92,11 @@ def live_engine(
     return engine, card | {"calibration": series.label}
 
 
-def _described(suite: Suite) -> dict[str, object]:
+def _described(suite: Suite, reasons: Mapping[str, str]) -> dict[str, object]:
     """The payload for a card: a page that watches the stream needs no suite."""
     channels = [
         {"name": c.name, "units": c.units, "family": family.name, "lower_bound": c.lower_bound}
+        | ({"lag_not_corrected": reasons[c.name]} if c.name in reasons else {})
         for family in suite.family
         for c in family.channel
     ]
