@@ -87,6 +87,7 @@ def test_a_limit_bounds_an_estimate_and_refuses_one_that_contradicts_it() -> Non
     assert below is not None
     assert below[0] < 12.0
     assert below_limit((33.0, 3.0), (12.0, 0.5)) is None
+    assert below_limit((8.0, 0.0), (30.0, 3.0)) == (8.0, 0.0)
     assert below_limit((8.0, 1.0), (30.0, 3.0)) == pytest.approx((8.0, 1.0), rel=1e-2)
 
 
@@ -132,3 +133,12 @@ def test_a_suite_takes_what_is_known_and_only_the_limit_of_the_rest() -> None:
 def test_a_damaged_file_is_one_line(text: str, line: str) -> None:
     with pytest.raises(ResponseError, match=line):
         parse_response(text, name="x.json")
+
+
+@pytest.mark.parametrize("t90", [0.0, 8.0])
+def test_a_t90_that_is_stated_exactly_is_kept(t90: float) -> None:
+    stated = {"units": "ppb", "t90_s": t90, "t90_uncertainty_s": 0.0}
+    suite = make_suite({"gas": GASES["gas"] | {"co": stated}, "smoke": GASES["smoke"]}, name="exact")
+    flights = [flown(seed).assign_attrs(suite=suite.model_dump_json()) for seed in (1, 2, 3)]
+    co = pc2dae.find_response(flights).channels["co"]
+    assert (co.t90_s, co.t90_uncertainty_s, co.is_usable) == (t90, 0.0, True)

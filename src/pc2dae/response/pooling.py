@@ -108,6 +108,8 @@ def below_limit(t90: Value, limit: Value) -> Value | None:
     (x, u), (most, blur) = t90, (limit[0], max(limit[1], _SHARPEST * limit[0]))
     if x - most > _AGREE * np.hypot(u, blur):
         return None
+    if u == 0:
+        return t90
     at = np.linspace(max(x - 6 * u, 0.0), x + 6 * u, 601)
     allowed = np.array([1 + erf((most - t) / blur / 2**0.5) for t in at])
     weight = np.exp(-0.5 * ((at - x) / u) ** 2) * allowed
@@ -164,7 +166,7 @@ def _channel(channel: Channel, suite: Suite, evidence: Sequence[FlightEvidence])
         falls=len(falls.t90_s),
         steps=len(usable),
     )
-    if channel.t90_s == 0 and len(estimates) == 1:
+    if channel.t90_s == 0:
         return about.model_copy(update={"t90_s": 0.0, "source": channel.t90_source})
     known = _combined(estimates, limit, why)
     if known is None:
