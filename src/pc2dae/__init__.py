@@ -14,7 +14,7 @@ os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 if TYPE_CHECKING:
     __version__: str
     from pc2dae.colocation import calibrate
-    from pc2dae.pipeline import denoise, evaluate, fit, ingest, open_flight
+    from pc2dae.pipeline import denoise, evaluate, find_response, fit, ingest, open_flight
     from pc2dae.registry import load_model
     from pc2dae.report import report
     from pc2dae.suite import load_suite
@@ -23,6 +23,7 @@ _LAZY = {
     "calibrate": "pc2dae.colocation",
     "denoise": "pc2dae.pipeline",
     "evaluate": "pc2dae.pipeline",
+    "find_response": "pc2dae.pipeline",
     "fit": "pc2dae.pipeline",
     "ingest": "pc2dae.pipeline",
     "load_model": "pc2dae.registry",
@@ -36,6 +37,7 @@ __all__ = [
     "calibrate",
     "denoise",
     "evaluate",
+    "find_response",
     "fit",
     "ingest",
     "load_model",

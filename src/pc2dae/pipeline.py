@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from pc2dae.calibration.intervals import Interval
     from pc2dae.logs.sniff import Period
     from pc2dae.qc import Verdict
+    from pc2dae.response.payload import PayloadResponse
+    from pc2dae.response.pooling import FlightEvidence
+    from pc2dae.response.steps import Exposure
     from pc2dae.training.fit import Look, TrainingSettings
 
 PathText = str | PathLike[str]
@@ -51,6 +54,7 @@ def open_flight(
     suite: str | Path | Suite | None = None,
     zone: str | None = None,
     calibration: PathText | Sequence[PathText] = (),
+    response: PathText | PayloadResponse | None = None,
     offsets: Mapping[str, float] | None = None,
     metadata: Mapping[str, str] | None = None,
     salvage: bool = False,
@@ -59,7 +63,7 @@ def open_flight(
 
     A plain CSV needs a suite and keeps its rows: see `align.grid`. Logs are ingested: one clock, flags, compensation.
     A damaged compressed log is an error; with `salvage`, the whole lines that can be unpacked are used. `offsets` and
-    `metadata` are as in `ingest`.
+    `metadata` are as in `ingest`, `response` as in `denoise`.
     """
     from pc2dae.flight.store import is_flight, read_flight
     from pc2dae.suite.metadata import checked_metadata
@@ -68,8 +72,8 @@ def open_flight(
         if offsets:
             raise FlightError(f"{path} is a flight: its clocks are aligned already", hint="state offsets of its logs")
         flight = read_flight(path, _suite(suite)).assign_attrs(checked_metadata(metadata or {}))
-        return calibrate_flight(prepare(flight), calibration) if calibration else flight
-    return ingest(
+        return _with_response(calibrate_flight(prepare(flight), calibration) if calibration else flight, response)
+    flight, _ = ingest(
         [path],
         suite=suite,
         zone=zone,
@@ -77,7 +81,8 @@ def open_flight(
         offsets=offsets,
         metadata=metadata,
         salvage=salvage,
-    )[0]
+    )
+    return _with_response(flight, response)
 
 
 def ingest(
@@ -167,6 +172,7 @@ def denoise(
     suite: str | Path | Suite | None = None,
     target: str | None = None,
     calibration: PathText | Calibration | Sequence[PathText | Calibration] = (),
+    response: PathText | PayloadResponse | None = None,
     zero: Sequence[Interval] = (),
     rezero: bool = False,
     strength: float = 1.0,
@@ -180,6 +186,7 @@ def denoise(
     """Denoise a flight: channels hold clean values at or above their bound, the input is kept as `<name>_raw`.
 
     `calibration`, `zero` (air of known concentration) and `rezero` (to the suite's background) are applied first.
+    `response` is what is known of the payload's response, from `find_response` or a file of it.
 
     `target` is `ambient` (the air, without the sensor's lag where that is known; the default of adaptive models) or
     `response` (the noise-free reading, the only one that other models estimate).
@@ -216,7 +223,7 @@ def denoise(
     ready = _unloaded(prepare(flight)) if correct_loading else prepare(flight)
     if profile == "live" and any(c.is_ndir for c in suite_of(ready).channels):
         ready = with_reading_flags(screen(corrected_as_live(ready)), ready)
-    ready = calibrate_flight(ready, calibration, zero=zero, rezero=rezero)
+    ready = _with_response(calibrate_flight(ready, calibration, zero=zero, rezero=rezero), response)
     if standard_conditions:
         ready = at_standard_conditions(ready)
     measured = suite_of(ready)
@@ -448,6 +455,45 @@ def shared_suite(flights: Sequence[xr.Dataset]) -> Suite:
 def _is_decisive(verdict: Verdict, suite: Suite) -> bool:
     """A suite without instruments describes a user's table: only channels that were never measured are omitted."""
     return bool(suite.sources) or verdict.figures.get("observed") == 0
+
+
+def find_response(
+    flights: Sequence[PathText | xr.Dataset],
+    *,
+    suite: str | Path | Suite | None = None,
+    zone: str | None = None,
+    steps: Sequence[Exposure] = (),
+) -> PayloadResponse:
+    """The response of a payload, pooled over its flights: falls, plumes that a faster channel saw too, and steps.
+
+    `steps` say when a channel was exposed to other air.
+    """
+    from pc2dae.response.pooling import pool
+
+    return pool(find_evidence(flights, suite=suite, zone=zone, steps=steps))
+
+
+def find_evidence(
+    flights: Sequence[PathText | xr.Dataset],
+    *,
+    suite: str | Path | Suite | None = None,
+    zone: str | None = None,
+    steps: Sequence[Exposure] = (),
+) -> list[FlightEvidence]:
+    """What each flight shows of its payload's response, in their order."""
+    from pc2dae.response.pooling import evidence_of
+
+    opened = (f if isinstance(f, xr.Dataset) else open_flight(f, suite=suite, zone=zone) for f in flights)
+    return [evidence_of(prepare(flight), steps) for flight in opened]
+
+
+def _with_response(flight: xr.Dataset, response: PathText | PayloadResponse | None) -> xr.Dataset:
+    from pc2dae.response.payload import PayloadResponse, read_response
+    from pc2dae.response.pooling import completed
+
+    if response is None:
+        return flight
+    return completed(flight, response if isinstance(response, PayloadResponse) else read_response(Path(response)))
 
 
 def _suite(suite: str | Path | Suite | None) -> Suite | None:

@@ -7,7 +7,7 @@ import pytest
 
 from pc2dae.flight.schema import new_flight
 from pc2dae.response.kernels import Kernel, respond
-from pc2dae.response.t90 import response_times
+from pc2dae.response.t90 import response_times, stated_delay
 from puffs import air
 from suites import make_suite
 
@@ -59,3 +59,12 @@ def test_channels_of_one_instrument_share_its_delay() -> None:
     assert found["no"].delay_s == pytest.approx(4.0, abs=0.3)
     assert found["no"].delay_uncertainty_s < 0.3
     assert found["no"].t90_s == pytest.approx(9.0, rel=0.3)
+
+
+def test_the_channels_of_a_table_share_its_clock() -> None:
+    table = make_suite({"gas": {"co": "ppb"}}, name="table")
+    logs = make_suite({"gas": {"co": "ppb"}}, name="logs", sources={"co": "afe.co"})
+    values = {"co": np.zeros(10)}
+    for suite, doubt in ((table, 0.5), (logs, 5.0)):
+        flight = new_flight(START + np.arange(10) * np.timedelta64(1, "s"), values, suite)
+        assert stated_delay(flight.assign_attrs(clock_offset_s='{"csv": 0.0}'), suite, "co") == (0.0, doubt)

@@ -17,6 +17,9 @@ from ground import Ground, grounded, plain_csv, wait_for
 from colocations import doubling
 from pc2dae.edge.broker import Broker
 from pc2dae.edge.publisher import Publisher
+from pc2dae.web.live_match import Match, Payload
+from pc2dae.web.suites import Suites
+from suites import make_suite
 
 
 @contextmanager
@@ -212,3 +215,9 @@ def test_the_page_cannot_tell_open_ports_from_closed_ones(settings: dict[str, An
     assert {answer.status_code for answer in answers} == {403}
     assert len({answer.text for answer in answers}) == 1
     assert answers[0].json()["error"] == "only brokers named when the server was started may be used"
+
+
+def test_the_live_view_names_why_a_channels_lag_is_not_corrected(tmp_path: Path) -> None:
+    suite = make_suite({"gas": {"co": {"units": "ppm", "t90_s": 8.0}, "no": {"units": "ppb", "t90_limit_s": 12.0}}})
+    channels = Match(Suites(tmp_path)).channels(Payload("x", suite), set(), is_own=True)
+    assert [c.lag_not_corrected for c in channels] == ["", "t90 unknown: not in the suite, at most 12 s"]

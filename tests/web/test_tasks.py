@@ -9,7 +9,8 @@ import xarray as xr
 from colocations import doubling
 from pc2dae.errors import CalibrationError
 from pc2dae.flight import write_flight
-from pc2dae.flight.schema import new_flight
+from pc2dae.flight.schema import new_flight, suite_of
+from pc2dae.response.payload import ChannelResponse, PayloadResponse
 from pc2dae.suite import parse_suite
 from pc2dae.web.reading import How, calibrations, read_uploads
 from pc2dae.web.tasks import _measured, _renamed
@@ -59,3 +60,15 @@ def read_pair() -> xr.Dataset:
     time = np.datetime64("2025-10-01T12:00:00", "ns") + np.arange(200) * np.timedelta64(1, "s")
     values = {"co": 200 + np.random.default_rng(0).normal(0, 5, 200)}
     return new_flight(time, values, make_suite({"gas": {"co": "ppb"}}))
+
+
+def test_a_response_among_the_uploads_completes_the_suite_and_is_named(tmp_path: Path) -> None:
+    (tmp_path / "uploads").mkdir()
+    write_flight(read_pair(), tmp_path / "uploads" / "file-0000.nc")
+    known = PayloadResponse(channels={"co": ChannelResponse(t90_s=8.0, t90_uncertainty_s=0.5, source="falls")})
+    known.write(tmp_path / "uploads" / "file-0001.json")
+    for _ in range(2):  # also when the files are read again
+        flight, found = read_uploads(tmp_path, How(), {"file-0001.json": "kite.json"})
+        assert "response of its channels from kite.json" in found["notes"]
+        assert (suite_of(flight)["co"].t90_s, suite_of(flight)["co"].t90_source) == (8.0, "falls")
+        assert flight.attrs["pc2dae_response_sha256"] == known.digest

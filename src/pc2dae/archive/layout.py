@@ -48,6 +48,11 @@ class Archive:
         return self.root / "index.parquet"
 
     @property
+    def response(self) -> Path:
+        """The response of the payload, pooled over the flights by the first run."""
+        return self.root / "response.json"
+
+    @property
     def markers(self) -> Path:
         """Folder of markers: one JSON file per flight, written last."""
         return self.root / ".done"

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pc2dae.archive.cluster import each
 from pc2dae.archive.layout import Archive, FlightRecord
 from pc2dae.archive.sources import FlightSource, find_sources
-from pc2dae.archive.task import Order, denoise_within, failed, is_done
+from pc2dae.archive.task import Order, denoise_within, evidence_within, failed, is_done
 from pc2dae.atomic import write_text
 from pc2dae.errors import Pc2daeError, explain
+from pc2dae.response.payload import read_response
+from pc2dae.response.pooling import FlightEvidence, pool
 from pc2dae.suite import parse_suite
 
 if TYPE_CHECKING:
     from distributed import Client
 
+_POOLED = 24  # flights: more would hardly change a response
 ORDER = ".order.json"  # in the archive: the last order
 
 
@@ -33,6 +37,28 @@ def pending(root: Path, archive: Archive, order: Order) -> tuple[list[FlightSour
     content = json.dumps({"source": str(root.resolve()), "order": order.key, "suite": order.suite})
     write_text(archive.root / ORDER, content + "\n")
     return [source for source in sources if not is_done(source, order, archive)], sources
+
+
+def with_pooled_response(
+    root: Path, archive: Archive, order: Order, client: Callable[[], Client], *, limit_s: float = 600.0
+) -> Order:
+    """The order with the response that an earlier run kept in the archive, or with one pooled now and kept there.
+
+    Of many flights `_POOLED`, evenly spread, are pooled. Adding flights later does not change the response, which would
+    make every flight out of date: without the file, the next run pools again.
+    """
+    if order.response is not None or not order.corrects_lag:
+        return order
+    if not archive.response.exists():
+        suite = None if order.suite is None else parse_suite(order.suite, where="the suite")
+        sources = find_sources(root.resolve(), suite=suite, leave_out=archive.root)
+        chosen = [sources[i] for i in sorted({k * len(sources) // _POOLED for k in range(_POOLED)})]
+        found = dict(each(client(), evidence_within, ((s.name, (limit_s, s, order)) for s in chosen)))
+        evidence = [replace(e, flight=name) for name, e in sorted(found.items()) if isinstance(e, FlightEvidence)]
+        if not evidence:
+            return order
+        pool(evidence).write(archive.response)
+    return replace(order, response=read_response(archive.response).content.decode())
 
 
 def denoise_all(

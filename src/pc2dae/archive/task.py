@@ -17,9 +17,12 @@ from pc2dae.archive.layout import DONE, FAILED, Archive, FlightRecord
 from pc2dae.archive.sources import FlightSource, digest, open_source, stamp
 from pc2dae.calibration.curve import Calibration, read_calibration
 from pc2dae.denoiser import Denoiser
+from pc2dae.edge.adaptive import AdaptiveDenoiser
 from pc2dae.errors import ModelError, explain
-from pc2dae.pipeline import check_estimable, denoise
+from pc2dae.pipeline import check_estimable, denoise, prepare
 from pc2dae.registry import SHIPPED, load_model
+from pc2dae.response.payload import parse_response, read_response
+from pc2dae.response.pooling import FlightEvidence, evidence_of
 from pc2dae.suite import Suite, parse_suite
 
 _EPOCH = "SOURCE_DATE_EPOCH"
@@ -35,12 +38,18 @@ class Order:
     zone: str | None = None
     target: str | None = None
     calibration: tuple[str, ...] = ()  # the content of each file: workers need not see it
+    response: str | None = None  # likewise
+
+    @property
+    def corrects_lag(self) -> bool:
+        """Whether a response makes a difference."""
+        return self.target != "response" and isinstance(_model(self.model), AdaptiveDenoiser)
 
     @property
     def key(self) -> str:
         """A fingerprint of the order; if it changes, flights are denoised again."""
         decides = self.model_sha256 if self.model_sha256 not in ("", "none") else self.model
-        settings = (decides, self.suite, self.zone, self.target, *self.calibration)
+        settings = (decides, self.suite, self.zone, self.target, *self.calibration, self.response)
         return sha256(repr(settings).encode()).hexdigest()[:16]
 
 
@@ -51,8 +60,10 @@ def order_of(
     zone: str | None = None,
     target: str | None = None,
     calibration: Sequence[str | Path] = (),
+    response: str | Path | None = None,
 ) -> Order:
-    """The order for a model, which must be loadable and able to estimate the target, and for calibration files."""
+    """The order for a model, which must be loadable and able to estimate the target, and for files of the payload."""
+    known = None if response is None else read_response(response).content.decode()
     curves = tuple(read_calibration(path).model_dump_json() for path in calibration)
     name = str(model)
     denoiser = _model(name)
@@ -60,7 +71,7 @@ def order_of(
     if name not in SHIPPED and Path(name).exists():
         name = str(Path(name).resolve())  # workers may run in another folder
     text = None if suite is None else suite.model_dump_json(exclude_defaults=True)
-    return Order(name, _sha256(denoiser), text, zone, target, curves)
+    return Order(name, _sha256(denoiser), text, zone, target, curves, known)
 
 
 def is_done(source: FlightSource, order: Order, archive: Archive) -> bool:
@@ -124,6 +135,17 @@ def denoise_within(
             attempt.unlink()
 
 
+def evidence_within(limit_s: float, source: FlightSource, order: Order) -> FlightEvidence:
+    """What a flight shows of its payload's response; this process exits after `limit_s` seconds."""
+    with Path(os.devnull).open("w") as nowhere:
+        faulthandler.dump_traceback_later(limit_s, exit=True, file=nowhere)
+        try:
+            suite = None if order.suite is None else parse_suite(order.suite, where="the suite")
+            return evidence_of(prepare(open_source(source, suite=suite, zone=order.zone)))
+        finally:
+            faulthandler.cancel_dump_traceback_later()
+
+
 def failed(source: FlightSource, order: Order, line: str, *, seconds: float = 0.0) -> FlightRecord:
     """The record of a flight that could not be done."""
     return {"flight": source.name, "source": str(source.place), "order": order.key, "stamp": "", "status": FAILED,
@@ -144,8 +166,9 @@ def _made(source: FlightSource, order: Order, archive: Archive, record: FlightRe
     archive.marker(source.name).unlink(missing_ok=True)  # the present output is about to be replaced
     curves = [Calibration.model_validate_json(text) for text in order.calibration]
     clean = denoise(  # alone holds the raw flight: a day of it need not stay in memory until the clean one is written
-        open_source(source, suite=suite, zone=order.zone), model=denoiser, target=order.target, calibration=curves
-    )
+        open_source(source, suite=suite, zone=order.zone), model=denoiser, target=order.target, calibration=curves,
+        response=None if order.response is None else parse_response(order.response, name="the response"),
+    )  # fmt: skip
     clean.attrs |= {"pc2dae_source": source.name, "pc2dae_source_sha256": record["source_sha256"]}
     row = row_of(clean)
     return row | {"output_sha256": archive.write(clean, source.name), "status": DONE, "error": None}

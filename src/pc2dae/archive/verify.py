@@ -61,7 +61,7 @@ def _foreign(archive: Archive, names: set[str]) -> Iterator[Finding]:
     """Files in the archive that belong to no finished flight, including incomplete ones."""
     for path in archive.leftovers():
         yield Finding(FOREIGN, str(path.relative_to(archive.root)), "incomplete, left by a killed run")
-    known = {archive.index, *map(archive.output, names)}
+    known = {archive.index, archive.response, *map(archive.output, names)}
     for path in files_of(archive.root):
         if path not in known:
             yield Finding(FOREIGN, str(path.relative_to(archive.root)), "has no marker")

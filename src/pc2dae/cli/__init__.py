@@ -14,6 +14,7 @@ from pc2dae.cli import simulate as _simulate  # noqa: F401
 from pc2dae.cli import ingest as _ingest  # noqa: F401
 from pc2dae.cli import inspect as _inspect  # noqa: F401
 from pc2dae.cli import calibrate as _calibrate  # noqa: F401
+from pc2dae.cli import response as _response  # noqa: F401
 from pc2dae.cli import denoise as _denoise  # noqa: F401
 from pc2dae.cli import evaluate as _evaluate  # noqa: F401
 from pc2dae.cli import plumes as _plumes  # noqa: F401

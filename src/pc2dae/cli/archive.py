@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from pc2dae.cli.output import FORCE, check_folder, check_output
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from distributed import Client
     from rich.progress import Progress
 
 archive = typer.Typer(
@@ -44,6 +46,9 @@ def denoise(
     calibration: list[Path] = typer.Option(
         [], metavar="FILE", help="Calibration from `pc2dae calibrate`, applied to every flight; may be repeated."
     ),
+    response: Path | None = typer.Option(
+        None, metavar="FILE", help="From `pc2dae response`. Default: pooled over the flights, kept as response.json."
+    ),
     memory: str = MEMORY,
     dashboard: bool = DASHBOARD,
     limit_min: float = typer.Option(10.0, min=0.001, help="Time limit for one flight [min]; longer ones fail."),
@@ -56,27 +61,36 @@ def denoise(
     from pc2dae.archive.cluster import connected
     from pc2dae.archive.index import write_index
     from pc2dae.archive.layout import FAILED, Archive
-    from pc2dae.archive.run import denoise_all, pending
+    from pc2dae.archive.run import denoise_all, pending, with_pooled_response
     from pc2dae.archive.task import order_of
+    from pc2dae.errors import ResponseError
     from pc2dae.suite import load_suite
 
     payload = None if suite is None else load_suite(suite)
-    order = order_of(model, suite=payload, zone=zone, target=estimated, calibration=calibration)
+    order = order_of(model, suite=payload, zone=zone, target=estimated, calibration=calibration, response=response)
     place = Archive(target.resolve())
     if not place.markers.exists():
         check_folder(place.root, force=force)
-    with place.locked():
+    with place.locked(), ExitStack() as stack:
         place.prepare()
+
+        @cache
+        def client() -> Client:
+            local = connected(workers=workers, scheduler=scheduler, memory=memory, dashboard=dashboard)
+            return stack.enter_context(local)
+
+        try:
+            order = with_pooled_response(source, place, order, client, limit_s=60 * limit_min)
+        except ResponseError as error:  # flights of several payloads
+            typer.echo(f"no response pooled: {error}", err=True)
         todo, sources = pending(source, place, order)
         failures = 0
         try:
             if todo:
-                with (
-                    flight_progress("starting workers", len(todo)) as (progress, task),
-                    connected(workers=workers, scheduler=scheduler, memory=memory, dashboard=dashboard) as client,
-                ):
+                with flight_progress("starting workers", len(todo)) as (progress, task):
+                    ready = client()
                     progress.update(task, description="denoising flights")
-                    for record in denoise_all(todo, place, order, client, limit_s=60 * limit_min):
+                    for record in denoise_all(todo, place, order, ready, limit_s=60 * limit_min):
                         progress.advance(task)
                         if record["status"] == FAILED:
                             failures += 1

@@ -9,6 +9,7 @@ import typer
 
 from pc2dae.cli.app import again, app
 from pc2dae.cli.output import FORCE, check_output
+from pc2dae.cli.response import RESPONSE
 from pc2dae.cli.stated_options import META, OFFSET, parse_metadata, parse_offsets
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ def denoise(
     calibration: list[Path] = typer.Option(
         [], help="File of `pc2dae calibrate`; with several, interpolated in time; a factory sheet for logs."
     ),
+    response: Path | None = RESPONSE,
     zero: list[str] = typer.Option(
         [], help="Zero check, CHANNEL=VALUE@START/END, or a CSV of them (start,end,channel,value,uncertainty)."
     ),
@@ -74,6 +76,7 @@ def denoise(
     from pc2dae.cli.progress import progress_bar
     from pc2dae.flight.store import WRITE_ONLY, check_target, write_flight
     from pc2dae.pipeline import change_lines
+    from pc2dae.response.payload import read_response
     from pc2dae.suite import load_suite
 
     outputs = _outputs(inputs, out)
@@ -83,6 +86,7 @@ def denoise(
     curves = _curves(calibration)
     sheets = [path for path in calibration if path not in curves]
     checks = _checks(zero)
+    known = None if response is None else read_response(response)
     offsets, metadata = parse_offsets(offset), parse_metadata(meta)
     if suite is not None:
         load_suite(suite).only([*keep, *exclude])  # report an unknown family before any log is read
@@ -103,6 +107,7 @@ def denoise(
                 model=model,
                 target=target,
                 calibration=curves,
+                response=known,
                 zero=checks,
                 rezero=rezero,
                 strength=strength,

@@ -7,6 +7,7 @@ from pathlib import Path
 import typer
 
 from pc2dae.cli.app import app
+from pc2dae.cli.response import RESPONSE
 
 
 @app.command()
@@ -31,6 +32,7 @@ def serve(
     calibration: list[Path] = typer.Option(
         [], metavar="FILE", help="Calibration of the live view's payload, as in `pc2dae stream`; repeatable."
     ),
+    response: Path | None = RESPONSE,
     workers: int = typer.Option(1, min=1, max=16, help="Jobs to run in parallel."),
     upload: int = typer.Option(200, min=1, max=100_000, help="Largest upload [MB]."),
     seconds: float = typer.Option(600.0, min=1, help="Time limit for one job [s]."),
@@ -48,6 +50,7 @@ def serve(
 
     from pc2dae.calibration.curve import read_calibration
     from pc2dae.edge.broker import Broker
+    from pc2dae.response.payload import read_response
     from pc2dae.web.server import open_socket
     from pc2dae.web.server import serve as run
     from pc2dae.web.settings import Limits, Settings
@@ -57,13 +60,16 @@ def serve(
         Broker.parse(each, ca=ca).client("")  # an unreadable authority is an error here
     for path in calibration:
         read_calibration(path)
+    if response is not None:
+        read_response(response)
     limits = Limits(upload_bytes=upload * 1_000_000, wall_s=seconds, cpu_s=int(seconds) + 1,
                     memory_bytes=memory * 1_000_000)  # fmt: skip
     folder = (data or user_data_path("pc2dae", appauthor=False)).expanduser().resolve()
     settings = Settings(data=folder, host=host, port=port, token=token,
                         broker=first, more_brokers=tuple(more), any_broker=allow_any_broker, ca=ca and ca.resolve(),
                         topic_in=topic_in, topic_out=topic_out, workers=workers,
-                        calibration=tuple(path.resolve() for path in calibration), limits=limits)  # fmt: skip
+                        calibration=tuple(path.resolve() for path in calibration),
+                        response=response and response.resolve(), limits=limits)  # fmt: skip
     listener = open_socket(settings)
     shown = "localhost" if not host.strip("0.:") else f"[{host}]" if ":" in host else host  # 0.0.0.0 and ::
     address = f"http://{shown}:{listener.getsockname()[1]}/"

@@ -10,6 +10,7 @@ import typer
 
 from pc2dae.cli.app import app
 from pc2dae.cli.broker_options import CA, PASSWORD, TLS, USER
+from pc2dae.cli.response import RESPONSE
 
 if TYPE_CHECKING:
     from pc2dae.edge.gateway import Gateway
@@ -27,6 +28,7 @@ def stream(
     calibration: list[Path] = typer.Option(
         [], metavar="FILE", help="Calibration from `pc2dae calibrate`, applied to the readings first; may be repeated."
     ),
+    response: Path | None = RESPONSE,
     stdin: bool = typer.Option(False, "--stdin", help="JSON lines from standard input to standard output."),
     mqtt: str | None = typer.Option(None, metavar="HOST:PORT", help="Samples and estimates over an MQTT broker."),
     topic_in: str | None = typer.Option(None, "--in", metavar="TOPIC", help="Topic of the samples (+ and # allowed)."),
@@ -73,7 +75,7 @@ def stream(
         )
     if mqtt is not None and not (topic_in and topic_out):
         raise Pc2daeError("--mqtt needs both topics", hint="add --in TOPIC --out TOPIC")
-    engine, card = live_engine(model, suite=suite, exclude=exclude, calibration=calibration)
+    engine, card = live_engine(model, suite=suite, exclude=exclude, calibration=calibration, response=response)
     if engine.calibration is not None:
         typer.echo(f"calibrated {', '.join(engine.calibration.own)} with {engine.calibration.label}", err=True)
     refused = quarantine or (None if stdin else quarantine_path(state))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -17,6 +17,7 @@ from pc2dae.edge.engine import Engine
 from pc2dae.edge.onnx_check import card_of, read_limited, read_onnx
 from pc2dae.edge.runtime import WindowedDenoiser, denoiser_of
 from pc2dae.errors import ModelError, nearest
+from pc2dae.response.payload import read_response, with_response
 from pc2dae.response.stated import lags_left_s, stated_responses
 from pc2dae.suite import Suite, load_suite, presets
 from pc2dae.weights import SHIPPED
@@ -49,12 +50,14 @@ def live_engine(
     suite: str | Path | None = None,
     exclude: Sequence[str] = (),
     calibration: Sequence[str | Path] = (),
+    response: str | Path | None = None,
 ) -> tuple[Engine, Card]:
     """Engine and card of a model for a suite without the families excluded; default: the suite it was trained for.
 
-    `calibration` are files for the readings that the suite describes.
+    `calibration` are files for the readings that the suite describes, `response` is one of its channels' responses.
     """
     calibrations = [read_calibration(path) for path in calibration]
+    known = None if response is None else read_response(response)
     found = open_network(source, profile="live")
     if found is None:
         hint = "export it with `pc2dae export`" if Path(source).is_dir() else nearest(str(source), SHIPPED)
@@ -67,14 +70,20 @@ def live_engine(
         chosen = load_suite(suite if suite is not None else DEFAULT_SUITE if own is None else own.name)
     if exclude:
         chosen.only(list(exclude))  # an unknown name is an error
+    if known is not None:
+        chosen = with_response(chosen, known.channels)
     series = CalibrationSeries(calibrations, chosen) if calibrations else None
     payload = chosen if series is None else series.suite
+    reasons: dict[str, str] = {}
     if isinstance(denoiser, AdaptiveDenoiser):
         cross = {} if series is None else {name: series.latest_cross(name) for name in series.own}
-        responses, _ = stated_responses(payload, cross)
+        responses, reasons = stated_responses(payload, cross)
         denoiser = replace(denoiser, responses=responses, left_s=lags_left_s(payload, responses))
     used = payload.only([f.name for f in payload.family if f.name not in exclude])
-    engine, card = denoiser.engine(used), card | {"payload": _described(used)}
+    engine, card = denoiser.engine(used), card | {"payload": _described(used, reasons)}
+    if known is not None:
+        engine.identity = f"{engine.identity} {known.digest[:12]}"
+        card |= {"response_sha256": known.digest}
     if series is None:
         engine.ignored = frozenset(chosen.names) - frozenset(engine.suite.names)
         return engine, card
@@ -83,10 +92,11 @@ def live_engine(
     return engine, card | {"calibration": series.label}
 
 
-def _described(suite: Suite) -> dict[str, object]:
+def _described(suite: Suite, reasons: Mapping[str, str]) -> dict[str, object]:
     """The payload for a card: a page that watches the stream needs no suite."""
     channels = [
         {"name": c.name, "units": c.units, "family": family.name, "lower_bound": c.lower_bound}
+        | ({"lag_not_corrected": reasons[c.name]} if c.name in reasons else {})
         for family in suite.family
         for c in family.channel
     ]

@@ -47,7 +47,7 @@ def coherence(first: Array, second: Array, *, t90_s: float, sigma: tuple[float, 
     own = [p - level**2 * (window @ window) for p, level in zip(power, sigma, strict=True)]
     seen = np.logical_and.reduce([o > _SEEN * p for o, p in zip(own, power, strict=True)])
     band = (period >= max(shortest, 2.0)) & (period <= longest)
-    if not np.mean(seen[band]) > _SEEN:
+    if not (band.any() and np.mean(seen[band]) > _SEEN):
         return np.nan
     band &= seen
     cross = np.abs(np.mean(spectra[0] * spectra[1].conj(), axis=0))[band]

@@ -6,6 +6,7 @@ Numpy and pydantic only, because a stream reads it on the drone.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -33,7 +34,7 @@ class ChannelResponse(_ResponsePart):
     kernel: Kind = "first_order"
     slow_t90_s: float = Field(default=0.0, ge=0)  # of two_step
     slow_share: float = Field(default=0.0, ge=0, le=0.5)
-    delay_s: float = Field(default=0.0, ge=0)  # behind the earliest channel of the payload
+    delay_s: float = Field(default=0.0, ge=0)  # as in a suite: of inlet and clock
     delay_uncertainty_s: float = Field(default=0.5, ge=0)
     limit_s: float | None = Field(default=None, gt=0)  # largest t90 that the falls of its reading allow
     rise_s: float | None = Field(default=None, gt=0)  # t90 of steps up and down, where they were measured
@@ -55,7 +56,7 @@ class ChannelResponse(_ResponsePart):
             "t90_s": None,
             "t90_uncertainty_s": None,
             "t90_limit_s": self.limit_s,
-            "t90_source": self.source,
+            "t90_source": self.source or "flights",
         }
         if not self.is_usable:
             return limit
@@ -77,10 +78,20 @@ class PayloadResponse(_ResponsePart):
     flights: tuple[str, ...] = ()  # that were pooled
     channels: Mapping[str, ChannelResponse]
 
+    @property
+    def content(self) -> bytes:
+        """The file's content."""
+        content = self.model_dump(mode="json", exclude_defaults=True) | {"kind": self.kind, "version": self.version}
+        return (json.dumps(content, indent=1, allow_nan=False) + "\n").encode()
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the file as `pc2dae response` writes it."""
+        return hashlib.sha256(self.content).hexdigest()
+
     def write(self, path: str | Path) -> None:
         """Write the file atomically."""
-        content = self.model_dump(mode="json", exclude_defaults=True) | {"kind": self.kind, "version": self.version}
-        write_bytes(path, (json.dumps(content, indent=1, allow_nan=False) + "\n").encode())
+        write_bytes(path, self.content)
 
 
 def with_response(suite: Suite, channels: Mapping[str, ChannelResponse]) -> Suite:
@@ -104,12 +115,18 @@ def with_response(suite: Suite, channels: Mapping[str, ChannelResponse]) -> Suit
 
 def read_response(path: str | Path) -> PayloadResponse:
     """Read a response file; a damaged or foreign one is refused."""
-    name = Path(path).name
+    try:
+        content = Path(path).read_bytes()
+    except OSError as error:
+        raise ResponseError(f"{Path(path).name} cannot be opened ({error.strerror})") from None
+    return parse_response(content, name=Path(path).name)
+
+
+def parse_response(text: str | bytes, *, name: str) -> PayloadResponse:
+    """The response file with this content; `name` names it in errors."""
     hint = "pass a file that `pc2dae response` wrote"
     try:
-        content = json.loads(Path(path).read_bytes())
-    except OSError as error:
-        raise ResponseError(f"{name} cannot be opened ({error.strerror})") from None
+        content = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise ResponseError(f"{name} is not JSON ({str(error).splitlines()[0]})", hint=hint) from None
     if not isinstance(content, dict) or content.get("kind") != KIND:

@@ -35,7 +35,7 @@ class Part:
     first: int  # ms since 1970; 0 where the time is not known
     last: int
     rows: int
-    beside: list[str] = field(default_factory=list)  # calibrations and suites that apply
+    beside: list[str] = field(default_factory=list)  # calibrations, responses and suites that apply
 
     def as_dict(self) -> dict[str, Any]:
         """For the page."""
@@ -130,11 +130,12 @@ def _together(parts: list[Part]) -> list[Part]:
 
 
 def _beside(home: Path, part: Part, folders: Mapping[str, str]) -> list[str]:
-    """Calibrations, suites and factory sheets of a part: in its folder or in one above."""
+    """Calibrations, responses, suites and factory sheets of a part: in its folder or in one above."""
     stems = {name.partition(".")[0] for name in part.files}
     logs = {path.name.partition(".")[0] for path in (home / "uploads").iterdir() if ".calibration." not in path.name}
     found = []
-    for path in [*home.glob("calibrations/*"), *home.glob("suites/*"), *home.glob("uploads/*.calibration.json")]:
+    places = ("calibrations/*", "responses/*", "suites/*", "uploads/*.calibration.json")
+    for path in (path for place in places for path in home.glob(place)):
         folder, stem = folders.get(path.name, ""), path.name.partition(".")[0]
         is_above = part.folder == folder or part.folder.startswith(f"{folder}/") or not folder
         if stem in stems or (is_above and stem not in logs):

@@ -26,8 +26,9 @@ def main() -> None:
     threading.Thread(target=_wait_for_end, args=(stop,), daemon=True).start()
     try:
         engine, card = live_engine(
-            spec["model"], suite=spec["suite"], exclude=spec["exclude"], calibration=spec["calibration"]
-        )
+            spec["model"], suite=spec["suite"], exclude=spec["exclude"], calibration=spec["calibration"],
+            response=spec["response"],
+        )  # fmt: skip
         state = Path(spec["state"]) / f"{hashlib.sha256(engine.key.encode()).hexdigest()[:16]}.db"
         log, refused = SampleLog(Path(spec["recordings"])), quarantine_path(state)
         with open_gateway(engine, state, quarantine=refused, sample_log=log, patience_s=_PATIENCE_S) as gateway:

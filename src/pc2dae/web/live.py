@@ -13,7 +13,8 @@ from pc2dae.calibration.curve import read_calibration
 from pc2dae.calibration.series import CalibrationSeries
 from pc2dae.edge.broker import Broker
 from pc2dae.errors import Pc2daeError
-from pc2dae.suite import load_suite
+from pc2dae.response.payload import read_response, with_response
+from pc2dae.suite import Suite, load_suite
 from pc2dae.web.alarm_file import SavedAlarms
 from pc2dae.web.child import Child
 from pc2dae.web.forks import Template
@@ -43,6 +44,7 @@ class Live:
         self.saved = SavedConnection(settings)
         self.wanted = self.saved.completed(Connect(), None)
         self.calibration: tuple[Path, ...] = ()  # of its readings; a replayed flight has its own
+        self.response: Path | None = None  # likewise
         self.payload = Payload("black-kite", load_suite("black-kite"))
         self.match = Match(suites)
         self.message: str | None = None  # of the gateway, or of the start
@@ -89,8 +91,14 @@ class Live:
         """What is being received, for a new recording."""
         is_replay = self.replay is not None and self.replay.name == flight
         title = f"Replay of {flight[:-7]}" if is_replay else ""  # without its random end
-        readings = load_suite(self.payload.source)
+        readings = self._described(self.payload.source, self.response)
         return LivePayload(readings, self.wanted.model, self.payload.exclude, self.calibration, title)
+
+    @staticmethod
+    def _described(source: str | Path, response: Path | None) -> Suite:
+        """The suite of the readings, with their responses where a file states them."""
+        suite = load_suite(source)
+        return suite if response is None else with_response(suite, read_response(response).channels)
 
     # ── alarms ──
 
@@ -128,7 +136,8 @@ class Live:
             raise Refused(403, "only brokers named when the server was started may be used",
                           hint="restart it with --broker HOST:PORT")  # fmt: skip
         source = self.suites.source(wanted.suite)
-        suite, calibrations = load_suite(source), [read_calibration(path) for path in self.settings.calibration]
+        suite = self._described(source, self.settings.response)
+        calibrations = [read_calibration(path) for path in self.settings.calibration]
         if wanted.exclude:
             suite.only(wanted.exclude)  # an unknown name is an error
         series = CalibrationSeries(calibrations, suite) if calibrations else None
@@ -139,7 +148,7 @@ class Live:
         await self._close()
         self.wanted = wanted
         self.payload = Payload(str(source), suite, tuple(wanted.exclude))
-        self.calibration = self.settings.calibration
+        self.calibration, self.response = self.settings.calibration, self.settings.response
         self.saved.store(wanted)
         self.message, self.gateway = None, "unknown"
         self.match.foreign = None
@@ -231,6 +240,7 @@ class Live:
             spec = {"broker": self.saved.login(self.wanted), "topic_in": self.wanted.topic_in,
                     "topic_out": self.wanted.topic_out, "model": self.wanted.model, "suite": self.payload.source,
                     "exclude": self.payload.exclude, "calibration": [str(path) for path in self.calibration],
+                    "response": self.response and str(self.response),
                     "state": str(self.settings.data / "live"), "recordings": str(self.recorder.folder)}  # fmt: skip
             async for report in self.own.run(spec):
                 self.message = report.get("error", self.message)
@@ -243,7 +253,7 @@ class Live:
         if self._is_playing:
             raise Refused(409, "a flight is being replayed", hint="stop it first")
         before = (self.payload, self.calibration)
-        self.payload, self.calibration = Payload(suite, load_suite(suite), tuple(exclude)), ()
+        self.payload, self.calibration, self.response = Payload(suite, load_suite(suite), tuple(exclude)), (), None
         self.feed.alarms.adopt(self.payload.suite)
         if (self.payload, self.calibration) != before:
             if self.own is not None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pydantic import ValidationError
 
 from pc2dae.errors import Pc2daeError
+from pc2dae.response.stated import stated_responses
 from pc2dae.suite import Suite, load_suite
 from pc2dae.web.live_models import LiveChannel
 from pc2dae.web.suites import Suites
@@ -45,9 +46,10 @@ class Match:
         """The channels that get estimates."""
         if self.foreign is not None and not is_own:
             return [c.model_copy(update={"has_data": c.name in with_data}) for c in self.foreign]
+        _, reasons = stated_responses(payload.suite)
         return [
             LiveChannel(name=c.name, units=c.units, family=family.name, lower_bound=c.lower_bound,
-                        has_data=c.name in with_data)
+                        lag_not_corrected=reasons.get(c.name, ""), has_data=c.name in with_data)
             for family in payload.suite.family
             if family.name not in payload.exclude
             for c in family.channel

@@ -89,6 +89,7 @@ class LiveChannel(BaseModel):
     units: str
     family: str
     lower_bound: float
+    lag_not_corrected: str = Field(default="", description="why its estimate is of the reading, not of the air")
     has_data: bool = Field(description="whether the current flight has had a value of it")
 
 

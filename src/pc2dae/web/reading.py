@@ -21,6 +21,9 @@ from pc2dae.flight.schema import suite_of
 from pc2dae.flight.store import is_flight
 from pc2dae.logs.csv import HeadlessTable, fits
 from pc2dae.logs.files import lines
+from pc2dae.response.payload import KIND as RESPONSE_KIND
+from pc2dae.response.payload import read_response
+from pc2dae.response.pooling import completed
 from pc2dae.suite import Suite, load_suite
 from pc2dae.web.campaign import parts_of
 from pc2dae.web.facts import write_json
@@ -49,7 +52,7 @@ class How:
 
 def read_uploads(home: Path, how: How, names: Mapping[str, str]) -> tuple[xr.Dataset, Result]:
     """The flight in the uploads, and the report of its files; `names` are those of the files as uploaded."""
-    curves = calibrations(home)
+    curves, response = calibrations(home), _response(home)
     found_suite = _uploaded_suite(home)
     if how.names is not None:
         _add_header(home, how.names)
@@ -62,6 +65,9 @@ def read_uploads(home: Path, how: How, names: Mapping[str, str]) -> tuple[xr.Dat
         headers = [table.fingerprint for table in table_heads(list((home / "uploads").iterdir()))]
         saved = next((how.saved[header] for header in headers if header in how.saved), None)
     flight, found = _read(home, how, saved or suite, curves)
+    if response is not None:
+        flight = completed(flight, read_response(response))
+        notes = [*notes, f"response of its channels from {names.get(response.name, response.name)}"]
     found["notes"] = [*found["notes"], *notes, *_calibrated(flight)]
     return flight, found | {"saved_suite": Path(saved).stem if saved is not None else None}
 
@@ -158,6 +164,14 @@ def calibrations(home: Path) -> list[Path]:
         if file.stat().st_size <= _CALIBRATION_BYTES and KIND.encode() in file.read_bytes():
             _move(file, home / "calibrations")
     return sorted((home / "calibrations").glob("*.json"))
+
+
+def _response(home: Path) -> Path | None:
+    """The response file among the uploads, moved to its own folder."""
+    for file in (home / "uploads").glob("*.json"):
+        if file.stat().st_size <= _CALIBRATION_BYTES and RESPONSE_KIND.encode() in file.read_bytes():
+            _move(file, home / "responses")
+    return next(iter(sorted((home / "responses").glob("*.json"))), None)
 
 
 def _uploaded_suite(home: Path) -> str | None:

@@ -16,7 +16,7 @@ from pc2dae.web.store import Store, new_id, now_ms
 from pc2dae.web.suites import Suites
 
 _OFFSET = re.compile(r"[+-]\d\d:\d\d")
-_FILE = re.compile(r"(uploads|calibrations|suites)/[\w.-]+")
+_FILE = re.compile(r"(uploads|calibrations|responses|suites)/[\w.-]+")
 _CHOSEN = ("flights", "names", "zone")  # answers that are not about the mapping
 
 
@@ -76,8 +76,9 @@ def split_off(store: Store, flight: Flight, part: dict[str, Any]) -> Flight:
     there = store.folder(number)
     if part["files"] is None:
         given = [
-            str(p.relative_to(home)) for kind in ("uploads", "calibrations", "suites") for p in home.glob(f"{kind}/*")
-        ]
+            str(p.relative_to(home)) for kind in ("uploads", "calibrations", "responses", "suites")
+            for p in home.glob(f"{kind}/*")
+        ]  # fmt: skip
     else:
         given = [*(f"uploads/{name}" for name in part["files"]), *part["beside"]]
     for name in given:

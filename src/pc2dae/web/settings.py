@@ -47,6 +47,7 @@ class Settings:
     topic_in: str = "smoke/raw"
     topic_out: str = "smoke/clean"
     calibration: tuple[Path, ...] = ()  # of the live payload's readings
+    response: Path | None = None  # of the live payload's channels
     workers: int = 1
     gallery: bool = True
     limits: Limits = field(default_factory=Limits)

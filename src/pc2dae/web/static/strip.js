@@ -28,9 +28,10 @@ export class Strip {
     this.watcher.observe(this.canvas);
   }
 
-  /** Say whether the estimate is of the air or of the reading. */
+  /** Say whether the estimate is of the air or of the reading, and why not of the air. */
   name(target) {
-    this.target.textContent = TARGETS[target] ?? "";
+    const why = target === "response" ? this.channel.lag_not_corrected : "";
+    this.target.textContent = [TARGETS[target], why].filter(Boolean).join("; ");
     this.target.dataset.target = target;
   }
 
