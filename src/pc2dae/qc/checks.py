@@ -95,9 +95,9 @@ def stale(
     if every > 1:
         own, again = slice(first, None, every), _repeats(values)
         bits = marked(again & (np.arange(len(values)) % every != first), STALE)
-        known = None if native_rate_hz is None or native_rate_hz * every >= rate_hz else native_rate_hz
-        others = [companion[own] for companion in companions]
-        bits[own] = stale(values[own], rate_hz=rate_hz / every, native_rate_hz=known, companions=others, ends=ends)
+        native = None if native_rate_hz is None or native_rate_hz * every >= rate_hz else native_rate_hz
+        thinned = [series[own] for series in companions]
+        bits[own] = stale(values[own], rate_hz=rate_hz / every, native_rate_hz=native, companions=thinned, ends=ends)
         return bits
     same = _repeats(values) & ~np.isin(values, [0.0, *(end for end in ends if end is not None)])
     for companion in companions:
