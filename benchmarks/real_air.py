@@ -28,7 +28,7 @@ from real_data import ABSENT, DATA, RECORDS, RealRecord
 
 import pc2dae
 from pc2dae.flight.schema import observed, suite_of
-from pc2dae.noise import noise_level
+from pc2dae.noise import noise_level, sum_variance
 from pc2dae.response.falls import falls_of
 from pc2dae.response.payload import ChannelResponse, with_response
 
@@ -44,6 +44,7 @@ class Effect:
 
     peak: float  # highest 3-sample median above clean air, relative to that of the reading
     area: float  # above clean air, likewise
+    area_noise: float  # what noise leaves unknown of it
     roughness: float
     below: float  # share of samples far below clean air
 
@@ -57,9 +58,12 @@ def effect(clean: xr.Dataset, name: str) -> Effect:
     peaks, areas, rough = ([f(x) for x in (air, raw)] for f in (
         lambda x: np.max(np.median(np.lib.stride_tricks.sliding_window_view(x, 3), axis=1)) - floor,
         lambda x: np.sum(x - floor), lambda x: np.sum(np.abs(np.diff(x)))))  # fmt: skip
+    noise = noise_level(raw[None], np.ones((1, len(raw)), bool))
+    spread = float(np.sqrt(sum_variance(float(noise.sigma[0]), float(noise.lag1[0])) * len(raw)))
     deep = air < min(floor, float(raw.min())) - DEEP * sigma
     with np.errstate(divide="ignore", invalid="ignore"):
-        return Effect(*(float(np.divide(*pair)) for pair in (peaks, areas, rough)), float(np.mean(deep)))
+        peak, area, roughness = (float(np.divide(*pair)) for pair in (peaks, areas, rough))
+        return Effect(peak, area, float(np.divide(spread, areas[1])), roughness, float(np.mean(deep)))
 
 
 def limits(flight: xr.Dataset) -> dict[str, float]:
