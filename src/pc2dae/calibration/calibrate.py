@@ -50,7 +50,7 @@ class Colocation:
     calibration: Calibration
     pairs: Pairs  # what it was fitted to
     scored: Pairs  # what it was scored on: the same without its own block, or the part after `test_from`
-    estimate: dict[str, Array]  # of the scored part
+    estimate: dict[str, Array]  # of the scored part, before the lower bound as integrals use it
     sigma: dict[str, Array]  # its stated standard uncertainty
 
 
@@ -80,25 +80,24 @@ def fit_colocation(
         return _with_prior(_with_covariance(some, name, terms), suite, some, name, like)
 
     fits = {name: _with_prior(fit, suite, pairs, name, like) for name, fit in fits.items()}
-    out = {n: np.maximum(x, _bound(suite, pairs, n)) for n, x in held_out(pairs, chosen, with_prior).items()}
+    out = held_out(pairs, chosen, with_prior)
     curves = {name: _curve(record, suite, pairs, name, fit, out[name]) for name, fit in fits.items()}
     calibration = Calibration(
         method="co-location", period=(utc(pairs.time[0]), utc(pairs.time[-1])), data=dict(data or {}), channels=curves
     )
     scored = pairs if test is None else test
     estimate = out if test is None else concentrations(fits, test)
-    bounded = {n: np.maximum(x, _bound(suite, pairs, n)) for n, x in estimate.items()}
-    sigma = _stated(calibration, scored, bounded, age_days=_age_days(pairs, scored))
+    sigma = _stated(calibration, scored, estimate, age_days=_age_days(pairs, scored))
     rows = tuple(
         # Of blocks that were left out the residuals themselves are stated: that they hold 90 % says nothing.
         held_out_scores(
             n, species_name(n), pairs.units[n], x, None if test is None else sigma[n], scored.air[n],
-            step_s=scored.step_s,
+            step_s=scored.step_s, bound=_bound(suite, pairs, n),
         )
-        for n, x in bounded.items()
+        for n, x in estimate.items()
     )  # fmt: skip
     scores = tuple(_without_nan(row) for row in rows)
-    return Colocation(calibration.model_copy(update={"scores": scores}), pairs, scored, bounded, sigma)
+    return Colocation(calibration.model_copy(update={"scores": scores}), pairs, scored, estimate, sigma)
 
 
 def _with_covariance(pairs: Pairs, name: str, terms: Terms) -> Fit:

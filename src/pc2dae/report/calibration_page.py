@@ -91,14 +91,14 @@ def term_rows(calibration: Calibration, name: str) -> list[tuple[str, str, str]]
 
 def score_table(calibration: Calibration) -> Table:
     """The figures of every channel on held-out data."""
-    head = ["channel", "unit", "slope", "intercept", "R²", "RMSE", "NRMSE\n[%]", "MAE", "bias",
-            "in 90 %\ninterval [%]", "EPA\ntargets", "EU uncertainty\n(objective)"]  # fmt: skip
+    head = ["channel", "unit", "slope", "intercept", "R²", "RMSE", "NRMSE\n[%]", "MAE", "bias", "RMSE,\nbounded",
+            "bias,\nbounded", "in 90 %\ninterval [%]", "EPA\ntargets", "EU uncertainty\n(objective)"]  # fmt: skip
     rows = []
     for score in calibration.scores:
         unit = units(score["units"])
         known = {k: np.nan if v is None else v for k, v in score.items()}
         lines = [plus_minus(known[k], known[f"{k}_interval"]) for k in ("slope", "intercept")]
-        figures_ = [number(known[k]) for k in ("r2", "rmse", "nrmse", "mae", "bias")]
+        figures_ = [number(known[k]) for k in ("r2", "rmse", "nrmse", "mae", "bias", "rmse_bounded", "bias_bounded")]
         eu = score["eu"]
         if "eu_level" in score:
             eu = f"{known['eu_uncertainty_percent']:.0f} % ({eu.removeprefix('objective ')})"
@@ -106,10 +106,11 @@ def score_table(calibration: Calibration) -> Table:
         rows.append(Row([*cells, score["epa"], eu]))
     note = (
         "Of data that the fit has not seen. Slope and intercept are of a regression of the estimate on the reference,"
-        f" ± their 90 % interval; bias is estimate minus reference. {REMARK};"
+        f" ± their 90 % interval; bias is estimate minus reference. All are of the estimate before its lower bound, as"
+        f" integrals use it, except those called bounded. {REMARK};"
         " below it, the uncertainty is that of the highest concentration."
     )
-    return Table(head, rows, (0, 1, 10, 11), note=note)
+    return Table(head, rows, (0, 1, 12, 13), note=note)
 
 
 def _lead(source: Calibration | Colocation | GasCalibration, calibration: Calibration) -> str:
