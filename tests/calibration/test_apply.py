@@ -166,6 +166,13 @@ def test_another_payload_or_unit_is_refused() -> None:
     other = Calibration(method="co-location", period=make().period, channels={"so2": Curve(**NO2)})
     with pytest.raises(CalibrationError, match="of so2, of which 'test' has none; it belongs to another payload"):
         calibrated(record, [other])
+    for suite, fits in (("kolibri", False), ("test-2", True), ("test", True), ("", True)):
+        made = make().model_copy(update={"suite": suite})
+        if fits:
+            assert "calibration" in calibrated(record, [made])["o3"].attrs
+            continue
+        with pytest.raises(CalibrationError, match="the calibration is of payload 'kolibri', not of 'test'; calibrate"):
+            calibrated(record, [made])
     with pytest.raises(CalibrationError, match="no2: the calibration is of readings in nA, the flight has mV"):
         calibrated(flight(units="mV")[0], [make()])
     with pytest.raises(CalibrationError, match="o3: the calibrations are in different units, ppb and ppm"):

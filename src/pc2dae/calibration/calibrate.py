@@ -74,7 +74,7 @@ def fit_colocation(
         check_follows(pairs, name, fit)
         if _is_air(suite, pairs, name) and not is_as_stated(fit):
             against = f"'{pairs.gas[name]}' measures in {pairs.units[name]}"
-            check_gain(float(fit.values[0]), name, against, "check the units after --pair CHANNEL=COLUMN:UNITS")
+            check_gain(float(fit.values[0]), name, against, "check the columns and units of --pair")
 
     def with_prior(some: Pairs, name: str, terms: Terms) -> Fit:
         return _with_prior(_with_covariance(some, name, terms), suite, some, name, like)
@@ -83,8 +83,9 @@ def fit_colocation(
     out = held_out(pairs, chosen, with_prior)
     curves = {name: _curve(record, suite, pairs, name, fit, out[name]) for name, fit in fits.items()}
     calibration = Calibration(
-        method="co-location", period=(utc(pairs.time[0]), utc(pairs.time[-1])), data=dict(data or {}), channels=curves
-    )
+        method="co-location", suite=suite.name, period=(utc(pairs.time[0]), utc(pairs.time[-1])),
+        data=dict(data or {}), channels=curves,
+    )  # fmt: skip
     scored = pairs if test is None else test
     estimate = out if test is None else concentrations(fits, test)
     sigma = _stated(calibration, scored, estimate, age_days=_age_days(pairs, scored))
@@ -134,7 +135,9 @@ def pooled(calibrations: Sequence[Calibration]) -> Calibration:
     curves = {name: _pooled([c.channels[name] for c in calibrations]) for name in shared}
     period = min(c.period[0] for c in calibrations), max(c.period[1] for c in calibrations)
     sources = {f"calibration {k}": c.digest for k, c in enumerate(calibrations, 1)}
-    return Calibration(method="pooled", period=period, data=sources, channels=curves)
+    names = {c.suite for c in calibrations}
+    suite = names.pop() if len(names) == 1 else ""
+    return Calibration(method="pooled", suite=suite, period=period, data=sources, channels=curves)
 
 
 def _pooled(curves: Sequence[Curve]) -> Curve:

@@ -113,6 +113,11 @@ def with_covariance(pairs: Pairs, name: str, fit: Fit, *, reference_uncertainty:
 def check_follows(pairs: Pairs, name: str, fit: Fit) -> None:
     """Refuse a reading that has nothing to do with its reference; a concentration may keep the factory's gain."""
     gain, doubt = fit.values[0], np.sqrt(fit.covariance[0, 0])
+    if gain < 0 and name in pairs.needed:
+        raise CalibrationError(
+            f"{name} falls where '{pairs.gas[name]}' rises: gain {gain:.3g} ± {doubt:.2g}",
+            hint="check the column of --pair, or take a longer record",
+        )
     if not abs(gain) > _LEAST_GAIN * doubt and not (name in pairs.needed and is_as_stated(fit)):
         raise CalibrationError(
             f"{name} does not follow '{pairs.gas[name]}': gain {gain:.3g} ± {doubt:.2g}",

@@ -136,7 +136,7 @@ def fit_intervals(
         name: _curve(record, suite, name, group, units.get(name, suite[name].units)) for name, group in found.items()
     }
     period = utc(min(i.start for i in intervals)), utc(max(i.end for i in intervals))
-    made = Calibration(method="intervals", period=period, data=dict(data or {}), channels=curves)
+    made = Calibration(method="intervals", suite=suite.name, period=period, data=dict(data or {}), channels=curves)
     return GasCalibration(made, found)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 
 import numpy as np
 import xarray as xr
@@ -27,6 +28,7 @@ _REACH_S = 1200.0  # largest clock offset searched
 _PRESSURE_HPA = 30.0  # a smaller range is that of the weather, whose chance effects would be applied to heights
 _OF_SENSORS = FLAT_LINE | SPIKE  # an analyser may read 0.0 for hours, and sees plumes as they are
 _TREND_S = 7200.0  # slower changes say nothing about clocks
+_SWAPPED = 0.1  # gain in the mean log-likelihood of two channels that follow each other's gas
 
 
 @dataclass(frozen=True)
@@ -110,6 +112,7 @@ def pair_up(
     pairs = replace(pairs, needed=needed)
     for name in columns:
         _check(pairs, name)
+    _check_not_swapped(pairs)
     return pairs
 
 
@@ -227,3 +230,19 @@ def _check(pairs: Pairs, name: str) -> None:
                                hint="for gas of one known concentration use --intervals")  # fmt: skip
     if np.ptp(pairs.readings[name][both]) == 0:
         raise CalibrationError(f"the reading of {name} is constant", hint="check the sensor")
+
+
+def _check_not_swapped(pairs: Pairs) -> None:
+    """Refuse two channels that follow each other's gas better than their own; a concentration must rise with it."""
+
+    def likelihood(name: str, of: str) -> float:
+        r = _correlation(pairs.readings[name], pairs.air[of], 0)
+        return -0.5 * float(np.log(max(1 - (max(r, 0.0) if name in pairs.needed else r) ** 2, 1e-9)))
+
+    for one, other in combinations(pairs.readings, 2):
+        own = likelihood(one, one) + likelihood(other, other)
+        if pairs.gas[one] != pairs.gas[other] and likelihood(one, other) + likelihood(other, one) > own + _SWAPPED:
+            raise CalibrationError(
+                f"{one} follows '{pairs.gas[other]}', and {other} '{pairs.gas[one]}'",
+                hint="swap their columns in --pair",
+            )

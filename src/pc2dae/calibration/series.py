@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -116,6 +117,12 @@ def _check(calibration: Calibration, suite: Suite) -> None:
         raise CalibrationError(
             f"the calibration is of {', '.join(calibration.channels)}, of which '{suite.name}' has none",
             hint="it belongs to another payload",
+        )
+    made, here = (set(re.split(r"[-_ ]", name)) for name in (calibration.suite, suite.name))
+    if calibration.suite and not (made <= here or here <= made):  # a folder's suite is named after its instruments
+        raise CalibrationError(
+            f"the calibration is of payload '{calibration.suite}', not of '{suite.name}'",
+            hint="calibrate this payload, or give both suites one name if they describe the same",
         )
     for name in sorted(known):
         expected = calibration.channels[name].reading_units
