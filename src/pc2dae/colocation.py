@@ -81,7 +81,7 @@ def colocate(
     flight = _between(flight, start, end)
     begin, after = _between(flight, None, test_from), None if test_from is None else _between(flight, test_from, None)
     fitted = pair_up(begin, standard, pairs_of, offset_s=0.0 if same else None)
-    test = None if after is None else pair_up(after, standard, pairs_of, offset_s=fitted.offset_s)
+    test = None if after is None else pair_up(after, standard, pairs_of, like=fitted)
     data = {Path(p).name: _digest(Path(p)) for p in {Path(record), Path(reference)}}
     return fit_colocation(flight, fitted, test=test, like=like, data=data)
 

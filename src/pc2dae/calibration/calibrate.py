@@ -225,6 +225,7 @@ def _curve(record: xr.Dataset, suite: Suite, pairs: Pairs, name: str, fit: Fit, 
         ageing=ageing(residual, pairs.step_s),
         drift_per_day=trend(error, pairs.step_s),
         identity=sheet_identity(record, suite, name),
+        response=pairs.responses.get(name),
     )
 
 

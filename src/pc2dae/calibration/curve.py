@@ -23,6 +23,7 @@ from pc2dae.arrays import Array
 from pc2dae.atomic import write_bytes
 from pc2dae.calibration.terms import CROSS, TERMS
 from pc2dae.errors import CalibrationError
+from pc2dae.response.payload import ChannelResponse
 
 KIND = "pc2dae-calibration"
 
@@ -46,6 +47,7 @@ class Curve(_CurvePart):
     ageing: float = Field(ge=0)  # of the zero after the calibration [reading units per √day]
     drift_per_day: tuple[float, float] = (0.0, 0.0)  # trend of the residuals and its uncertainty [units of the air]
     identity: str = ""  # hash of the sheet the reading was made with
+    response: ChannelResponse | None = None  # how the channel follows the air, where the co-location showed it
 
     @model_validator(mode="after")
     def _is_complete(self) -> Curve:

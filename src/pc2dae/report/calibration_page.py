@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -73,7 +74,7 @@ def write_calibration_page(
 
 
 def term_rows(calibration: Calibration, name: str) -> list[tuple[str, str, str]]:
-    """The coefficients of a channel's curve: term, value ± standard uncertainty, unit."""
+    """The coefficients of a channel's curve, then its response: term, value ± standard uncertainty, unit."""
     curve = calibration.channels[name]
     reading, air = units(curve.reading_units), units(curve.units)
     rows = []
@@ -86,6 +87,10 @@ def term_rows(calibration: Calibration, name: str) -> list[tuple[str, str, str]]
         else:
             words, unit = _term(calibration, term)
             rows.append((words, text, f"{reading} per {unit}" if unit else reading))
+    if (response := curve.response) is not None and response.t90_s is not None:
+        rows.append(("t90", plus_minus(response.t90_s, response.t90_uncertainty_s), "s"))
+        if response.delay_s:
+            rows.append(("delay", plus_minus(response.delay_s, response.delay_uncertainty_s), "s"))
     return rows
 
 
@@ -145,8 +150,8 @@ def _curve_table(calibration: Calibration) -> Table:
     """Every term of every channel, with where it is counted from and the range in which it is known."""
     rows = []
     for name, curve in calibration.channels.items():
-        for term, (words, value, unit) in zip(curve.terms, term_rows(calibration, name), strict=True):
-            centre, known = ("", "") if term == "zero" else _centre_and_range(calibration, curve, term)
+        for term, (words, value, unit) in zip_longest(curve.terms, term_rows(calibration, name)):
+            centre, known = _centre_and_range(calibration, curve, term) if term not in ("zero", None) else ("", "")
             rows.append(Row([name if term == "gain" else "", words, value, unit, centre, known]))
     note = (
         "reading = reading at the centre + gain · (air − centre) + Σ coefficient · (term − centre); ± is one standard"
