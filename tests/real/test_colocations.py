@@ -12,6 +12,7 @@ import pc2dae
 from pc2dae.calibration.calibrate import Colocation
 from pc2dae.calibration.clocks import averages
 from pc2dae.calibration.fit import rms
+from pc2dae.calibration.intervals import Interval, fit_intervals
 from pc2dae.colocation import colocate
 from pc2dae.errors import CalibrationError
 
@@ -52,6 +53,21 @@ def test_swapped_columns_of_raw_cells_are_refused(one: str, other: str) -> None:
 def test_a_unit_that_the_column_contradicts_is_refused() -> None:
     with pytest.raises(CalibrationError, match="--pair states ppb for 'co_ref_ppm', which is in ppm; write"):
         box("40641B", {"co_cell": "co_ref_ppm:ppb"})
+
+
+@pytest.mark.parametrize(("start", "end"), [("19:26", "19:27"), ("19:24", "19:25")])
+def test_rising_span_gas_is_fitted_or_refused(start: str, end: str) -> None:
+    """560 ppm CO of 8 October reach the cell during their minute, 447 → 461 ppm; two minutes before they rise."""
+    flight = pc2dae.open_flight(DATA / "fasmee_span_gas" / "ambient10082023.txt.gz")
+    stated = [("18:55", "18:56", 35.0), ("19:09", "19:10:10", 250.0), (start, end, 560.0)]
+    gas = [Interval(*(np.datetime64(f"2023-10-08T{t}", "ns") for t in times), "co", value, 0.02 * value)
+           for *times, value in stated]  # fmt: skip
+    if start == "19:24":
+        with pytest.raises(CalibrationError, match=r"the reading still changes by \+1\.\d+ ppm per second at the end"):
+            fit_intervals(flight, gas, {})
+        return
+    reading = fit_intervals(flight, gas, {}).plateaus["co"][-1].reading
+    assert reading == pytest.approx(461.6, abs=0.3)  # what it reads in the 20 s after
 
 
 def test_a_lag_that_nobody_stated_is_found_kept_and_undone(elt: tuple[Path, Path]) -> None:
