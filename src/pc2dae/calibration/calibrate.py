@@ -39,7 +39,7 @@ _REFERENCE = 0.01  # relative standard uncertainty of a reference analyser's gai
 _DAY_S = 86_400.0
 _SHEET_GAIN = 0.15  # relative: a factory's gain in use, whatever the sensor; a co-location decides
 _SHEET_CROSS = 0.1  # interference of another gas, relative: a few per cent on data sheets, three times that in use
-_SIGNIFICANT = 2.0  # σ by which a coefficient must differ from 0
+_SIGNIFICANT = 4.0  # σ by which a coefficient must differ from 0: a week of weather is few independent days
 _NOWHERE = (np.inf, -np.inf)
 
 

@@ -20,7 +20,7 @@ from pc2dae.calibration.terms import CROSS
 from pc2dae.errors import CalibrationError
 
 FOLDS = 6  # blocks of time, each predicted from the others
-_WORTH = 0.03  # a term must lower the held-out errors by this share
+_WORTH = 0.05  # a term must lower the held-out errors by this share
 _HUBER = 1.345  # σ: residuals beyond it count linearly
 _ROUNDS = 10
 _DRAWS = 300  # of the block bootstrap
@@ -41,35 +41,46 @@ class Fit:
 
 
 def choose_terms(pairs: Pairs) -> dict[str, Terms]:
-    """The terms each channel needs, and more while the errors of held-out blocks fall by 3 % or more with each."""
+    """The terms each channel needs, and more while the errors of held-out blocks fall with each.
+
+    By 5 % or more, and by one standard error (jackknife) over the blocks.
+    """
     names = list(pairs.readings)
     options = {n: [*pairs.varying, *(CROSS + other for other in pairs.rivals[n])] for n in names}
     chosen: dict[str, Terms] = {name: pairs.needed.get(name, ()) for name in names}
-    parts = _folds(len(pairs.time))
     cache: dict[tuple[str, Terms, int], Fit] = {}
-
-    def errors(terms: Mapping[str, Terms]) -> float:
-        """Mean logarithm of the root mean square errors of all channels."""
-        residuals: dict[str, list[Array]] = {n: [] for n in names}
-        for k, part in enumerate(parts):
-            for n in names:
-                if (n, terms[n], k) not in cache:
-                    cache[n, terms[n], k] = fit_channel(_rest(pairs, part), n, terms[n])
-            held = pairs.rows(part)
-            found = concentrations({n: cache[n, terms[n], k] for n in names}, held)
-            for n in names:
-                residuals[n].append(found[n] - held.air[n])
-        return float(np.mean([np.log(rms(np.concatenate(r)) + 1e-12) for r in residuals.values()]))
-
-    best = errors(chosen)
+    best = _squares(pairs, chosen, cache)
     improved = True
     while improved:
         improved = False
         for name in names:
-            trials = [(errors(chosen | {name: (*chosen[name], t)}), t) for t in options[name] if t not in chosen[name]]
-            if trials and (least := min(trials))[0] < best + np.log(1 - _WORTH) / len(names):
-                best, chosen[name], improved = least[0], (*chosen[name], least[1]), True
+            trials = {t: _squares(pairs, chosen | {name: (*chosen[name], t)}, cache) for t in options[name]
+                      if t not in chosen[name]}  # fmt: skip
+            worth = {t: _fall(best, squares) for t, squares in trials.items()}
+            if trials and worth[most := max(worth, key=lambda t: worth[t])] > 0:
+                best, chosen[name], improved = trials[most], (*chosen[name], most), True
     return chosen
+
+
+def _squares(pairs: Pairs, terms: Mapping[str, Terms], cache: dict[tuple[str, Terms, int], Fit]) -> Array:
+    """Sum of squared errors of each held-out block (block, channel)."""
+    rows = []
+    for k, part in enumerate(_folds(len(pairs.time))):
+        for n, own in terms.items():
+            if (n, own, k) not in cache:
+                cache[n, own, k] = fit_channel(_rest(pairs, part), n, own)
+        held = pairs.rows(part)
+        air = concentrations({n: cache[n, own, k] for n, own in terms.items()}, held)
+        rows.append([np.nansum((air[n] - held.air[n]) ** 2) for n in terms])
+    return np.array(rows)
+
+
+def _fall(before: Array, after: Array) -> float:
+    """By how much the logarithms of the errors fall, summed over channels, beyond what counts."""
+    some, other = (np.log(x.sum(axis=0) + 1e-30).sum() / 2 for x in (before, after))
+    left_out = [np.log(x.sum(axis=0) - x + 1e-30).sum(axis=1) / 2 for x in (before, after)]
+    error = np.sqrt((FOLDS - 1) * np.var(left_out[0] - left_out[1]))
+    return float(some - other - max(-np.log(1 - _WORTH), error))
 
 
 def fit_channel(pairs: Pairs, name: str, terms: Terms) -> Fit:

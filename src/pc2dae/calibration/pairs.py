@@ -23,6 +23,7 @@ from pc2dae.suite import Channel, Suite, conversion
 _ROWS = 2000  # a fit needs no more; longer records are averaged further
 _STEP_S = 60.0  # shortest average of a long record
 _SHORT_S = 3 * 3600.0  # records below this are averaged to a 2,000th of their length
+_DAY_CYCLE_S = 12 * 3600.0  # shorter records do not show how air follows temperature
 _PRESSURE_HPA = 30.0  # a smaller range is that of the weather, whose chance effects would be applied to heights
 _SWAPPED = 0.1  # gain in the mean log-likelihood of two channels that follow each other's gas
 
@@ -108,9 +109,9 @@ def pair_up(
     pairs = Pairs(
         time, step_s, readings, air, gas, units, terms, found.offset_s, _rivals(suite, columns), responses=lags
     )
-    known = ("temperature",) if "temperature" in pairs.varying else ()
-    # Ozone follows temperature and opposes NO2: without these terms their effects would pass for the gain of a
-    # concentration. What a raw signal answers to is not known beforehand.
+    known = ("temperature",) if "temperature" in pairs.varying and length_s >= _DAY_CYCLE_S else ()
+    # Over a day ozone follows temperature and opposes NO2: without these terms their effects would pass for the gain
+    # of a concentration. What a raw signal answers to is not known beforehand.
     needed = {
         name: (*known, *(f"{CROSS}{n}" for n, _ in cross_terms(record, name) if n in columns))
         for name in columns
