@@ -15,6 +15,7 @@ from itertools import pairwise
 import numpy as np
 
 from pc2dae.arrays import Array, Index
+from pc2dae.calibration.inverse import inverted
 from pc2dae.calibration.pairs import Pairs
 from pc2dae.calibration.terms import CROSS
 from pc2dae.errors import CalibrationError
@@ -166,7 +167,7 @@ def concentrations(fits: Mapping[str, Fit], pairs: Pairs) -> dict[str, Array]:
         rest.append(known)
     if not np.isfinite(matrix).all() or np.linalg.matrix_rank(matrix) < len(names):
         return {name: np.full(len(pairs.time), np.nan) for name in names}
-    inverse = np.linalg.inv(matrix)
+    inverse = inverted(matrix)
     return {name: sum(w * r for w, r in zip(row, rest, strict=True) if w != 0) for name, row in
             zip(names, inverse, strict=True)}  # fmt: skip
 
