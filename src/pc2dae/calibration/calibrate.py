@@ -16,12 +16,14 @@ from pc2dae.calibration.fit import (
     Fit,
     Terms,
     check_follows,
+    choose_plain,
     choose_terms,
     concentrations,
     fit_channel,
     held_out,
     held_out_readings,
     is_as_stated,
+    plain_fits,
     shrunk,
     with_covariance,
 )
@@ -68,7 +70,7 @@ def fit_colocation(
     concentrations are shrunk towards 1, the factory's.
     """
     suite = suite_of(record)
-    fits = {name: _fitted(pairs, name, terms) for name, terms in choose_terms(pairs).items()}
+    fits = _fitted(pairs)
     chosen = {name: fit.terms for name, fit in fits.items()}
     for name, fit in fits.items():
         check_follows(pairs, name, fit)
@@ -79,8 +81,10 @@ def fit_colocation(
     def with_prior(some: Pairs, name: str, terms: Terms) -> Fit:
         return _with_prior(_with_covariance(some, name, terms), suite, some, name, like)
 
+    plain = () if like else choose_plain(pairs, chosen)
     fits = {name: _with_prior(fit, suite, pairs, name, like) for name, fit in fits.items()}
-    out = held_out(pairs, chosen, with_prior)
+    fits = plain_fits(fits, pairs, plain)
+    out = held_out(pairs, chosen, with_prior, plain=plain)
     curves = {name: _curve(record, suite, pairs, name, fit, out[name]) for name, fit in fits.items()}
     calibration = Calibration(
         method="co-location", suite=suite.name, period=(utc(pairs.time[0]), utc(pairs.time[-1])),
@@ -105,19 +109,20 @@ def _with_covariance(pairs: Pairs, name: str, terms: Terms) -> Fit:
     return with_covariance(pairs, name, fit_channel(pairs, name, terms), reference_uncertainty=_REFERENCE)
 
 
-def _fitted(pairs: Pairs, name: str, terms: Terms) -> Fit:
-    """The fit of a channel without terms that are not significant."""
-    fit = _with_covariance(pairs, name, terms)
-    significance = (np.abs(fit.values) / np.sqrt(np.diag(fit.covariance)))[2:]
-    weak = {
-        t: s
-        for t, s in zip(terms, significance, strict=True)
-        if s < _SIGNIFICANT and t not in pairs.needed.get(name, ())
-    }
-    if not weak:
-        return fit
-    weakest = min(weak, key=lambda t: weak[t])
-    return _fitted(pairs, name, tuple(t for t in terms if t != weakest))
+def _fitted(pairs: Pairs) -> dict[str, Fit]:
+    """The fit of each channel with the terms it needs and those that are worth it and significant."""
+    without: set[tuple[str, str]] = set()
+    while True:
+        fits = {n: _with_covariance(pairs, n, terms) for n, terms in choose_terms(pairs, without).items()}
+        weak = {
+            (n, t): s
+            for n, fit in fits.items()
+            for t, s in zip(fit.terms, np.abs(fit.values[2:]) / np.sqrt(np.diag(fit.covariance)[2:]), strict=True)
+            if s < _SIGNIFICANT and t not in pairs.needed.get(n, ())
+        }
+        if not weak:
+            return fits
+        without.add(min(weak, key=lambda key: weak[key]))
 
 
 def species_name(channel: str) -> str:

@@ -2,14 +2,14 @@
 
 Each cell's reading is regressed on the gases in the air (not the air on the reading): the reference is the variable
 without error, so gains are not reduced by the sensor's noise and hold in plumes far above the air of the co-location.
-Concentrations follow from all cells together, since each answers to several gases. Which terms a cell has is decided by
-what they are worth on blocks of time that were left out.
+Concentrations follow from all cells together, since each answers to several gases. Which terms a cell has, and whether
+a raw signal is better served by the plain regression of the air on it, is decided on blocks of time that were left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import numpy as np
@@ -22,6 +22,8 @@ from pc2dae.errors import CalibrationError
 
 FOLDS = 6  # blocks of time, each predicted from the others
 _WORTH = 0.05  # a term must lower the held-out errors by this share
+_WINS = 0.02  # share by which a plain fit must lower the held-out errors of a channel
+_REDUCED = 0.75  # least response of a plain fit to the air: noise may take a quarter of it
 _HUBER = 1.345  # σ: residuals beyond it count linearly
 _ROUNDS = 10
 _DRAWS = 300  # of the block bootstrap
@@ -41,13 +43,16 @@ class Fit:
     covariance: Array = field(default_factory=lambda: np.empty((0, 0)))  # empty until it is estimated
 
 
-def choose_terms(pairs: Pairs) -> dict[str, Terms]:
+def choose_terms(pairs: Pairs, without: Collection[tuple[str, str]] = ()) -> dict[str, Terms]:
     """The terms each channel needs, and more while the errors of held-out blocks fall with each.
 
-    By 5 % or more, and by one standard error (jackknife) over the blocks.
+    By 5 % or more, and by one standard error (jackknife) over the blocks. `without` are channels and terms left out.
     """
     names = list(pairs.readings)
-    options = {n: [*pairs.varying, *(CROSS + other for other in pairs.rivals[n])] for n in names}
+    options = {
+        n: [t for t in (*pairs.varying, *(CROSS + other for other in pairs.rivals[n])) if (n, t) not in without]
+        for n in names
+    }
     chosen: dict[str, Terms] = {name: pairs.needed.get(name, ()) for name in names}
     cache: dict[tuple[str, Terms, int], Fit] = {}
     best = _squares(pairs, chosen, cache)
@@ -172,14 +177,55 @@ def concentrations(fits: Mapping[str, Fit], pairs: Pairs) -> dict[str, Array]:
             zip(names, inverse, strict=True)}  # fmt: skip
 
 
+def choose_plain(pairs: Pairs, chosen: Mapping[str, Terms]) -> tuple[str, ...]:
+    """Raw signals whose held-out errors a plain fit lowers, those that others depend on first."""
+    plain: tuple[str, ...] = ()
+    whole = {n: fit_channel(pairs, n, t) for n, t in chosen.items()}
+    for name in sorted(chosen, key=lambda n: sum(t.startswith(CROSS) for t in chosen[n])):
+        if name in pairs.needed:
+            continue
+        reduced = plain_fits(whole, pairs, (*plain, name))[name].values[0]
+        before, after = (held_out(pairs, chosen, plain=some)[name] for some in (plain, (*plain, name)))
+        wins = rms(after - pairs.air[name]) < (1 - _WINS) * rms(before - pairs.air[name])
+        if wins and whole[name].values[0] / reduced > _REDUCED:
+            plain = (*plain, name)
+    return plain
+
+
+def plain_fits(fits: Mapping[str, Fit], pairs: Pairs, plain: Sequence[str]) -> dict[str, Fit]:
+    """The fits, those of `plain` by regression of the air on the reading, and on other gases as their cells see them.
+
+    air = b·reading + a + Σ d·x is reading = (air − a − Σ d·x)/b. Noise reduces such a gain: by how much is added to the
+    uncertainty.
+    """
+    done = dict(fits)
+    for name in plain:
+        fit, air = done[name], concentrations(done, pairs)
+        others = {t.removeprefix(CROSS): air[t.removeprefix(CROSS)] for t in fit.terms if t.startswith(CROSS)}
+        x, y, _ = _design(replace(pairs, air=pairs.air | others), name, fit.terms)
+        x, y = np.column_stack([y, x[:, 1:]]), x[:, 0]
+        if len(y) < 3 * x.shape[1]:
+            continue
+        line = _solve(x, y, _robust_weights(x, y))
+        values = np.append(1.0, -line[1:]) / line[0]
+        moved = values - fit.values
+        covariance = fit.covariance + np.outer(moved, moved) if fit.covariance.size else fit.covariance
+        done[name] = Fit(fit.terms, values, covariance)
+    return done
+
+
 def held_out(
-    pairs: Pairs, chosen: Mapping[str, Terms], fitted: Callable[[Pairs, str, Terms], Fit] = fit_channel
+    pairs: Pairs,
+    chosen: Mapping[str, Terms],
+    fitted: Callable[[Pairs, str, Terms], Fit] = fit_channel,
+    *,
+    plain: Sequence[str] = (),
 ) -> dict[str, Array]:
     """Concentrations of each block, from the fit to others."""
     found = {name: np.full(len(pairs.time), np.nan) for name in chosen}
     for part in _folds(len(pairs.time)):
         rest = _rest(pairs, part)
-        fits = {n: fitted(rest, n, t) for n, t in chosen.items()}
+        fits = plain_fits({n: fitted(rest, n, t) for n, t in chosen.items()}, rest, plain)
         for name, values in concentrations(fits, pairs.rows(part)).items():
             found[name][part] = values
     return found
