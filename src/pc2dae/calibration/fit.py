@@ -208,8 +208,8 @@ def plain_fits(fits: Mapping[str, Fit], pairs: Pairs, plain: Sequence[str]) -> d
             continue
         line = _solve(x, y, _robust_weights(x, y))
         values = np.append(1.0, -line[1:]) / line[0]
-        moved = values - fit.values
-        covariance = fit.covariance + np.outer(moved, moved) if fit.covariance.size else fit.covariance
+        covariance = fit.covariance * (values[0] / fit.values[0]) ** 2
+        covariance[:1, :1] += (values[0] - fit.values[0]) ** 2
         done[name] = Fit(fit.terms, values, covariance)
     return done
 
