@@ -174,15 +174,25 @@ def _check(pairs: Pairs, name: str) -> None:
 
 
 def _check_not_swapped(pairs: Pairs) -> None:
-    """Refuse two channels that follow each other's gas better than their own; a concentration must rise with it."""
+    """Refuse two channels that follow each other's gas better than their own, apart from temperature.
+
+    Both concentrations must do so, with the right sign; raw signals together, since an OX cell answers to NO2 as well.
+    """
 
     def likelihood(name: str, of: str) -> float:
-        r = correlation(pairs.readings[name], pairs.air[of])
+        columns = [pairs.readings[name], pairs.air[of], *(pairs.terms[t] for t in pairs.varying if t == "temperature")]
+        known = np.stack(columns)[:, np.isfinite(columns).all(axis=0)]
+        rest = np.vstack([np.ones(known.shape[1]), known[2:]]).T
+        reading, air = (y - rest @ np.linalg.lstsq(rest, y, rcond=None)[0] for y in known[:2])
+        r = correlation(reading, air)
         return -0.5 * float(np.log(max(1 - (max(r, 0.0) if name in pairs.needed else r) ** 2, 1e-9)))
 
     for one, other in combinations(pairs.readings, 2):
-        own = likelihood(one, one) + likelihood(other, other)
-        if pairs.gas[one] != pairs.gas[other] and likelihood(one, other) + likelihood(other, one) > own + _SWAPPED:
+        if pairs.gas[one] == pairs.gas[other]:
+            continue
+        better = [likelihood(a, b) - likelihood(a, a) for a, b in ((one, other), (other, one))]
+        is_raw = not {one, other} & set(pairs.needed)
+        if (min(better) > 0 or is_raw) and sum(better) > _SWAPPED:
             raise CalibrationError(
                 f"{one} follows '{pairs.gas[other]}', and {other} '{pairs.gas[one]}'",
                 hint="swap their columns in --pair",
