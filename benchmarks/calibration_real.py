@@ -83,9 +83,10 @@ def show_boxes(found: dict[str, Colocation]) -> None:
         better = rmse**2 - plain**2
         z = better.mean() / better.std(ddof=1) * len(rows) ** 0.5
         in_sigma = bias / (factor * np.array([np.nanmedian(c.sigma[gas]) for c in found.values()]))
-        covered = _spread([r["coverage_90"] for r in rows])
-        print(f"{gas:4s} {goal:4.1f}  {_spread(rmse):22s} {np.median(plain):5.2f}  {(rmse < plain).sum()} of {len(rows)}  "
-              f"{z:+5.1f}  {np.median(bias):+6.2f} {np.median(in_sigma):+5.1f}  {np.median(np.abs(bias) / rmse):5.2f}   "
+        covered, count = _spread([r["coverage_90"] for r in rows]), f"{(rmse < plain).sum()} of {len(rows)}"
+        share = np.median(np.abs(bias) / rmse)
+        print(f"{gas:4s} {goal:4.1f}  {_spread(rmse):22s} {np.median(plain):5.2f}  {count}  "
+              f"{z:+5.1f}  {np.median(bias):+6.2f} {np.median(in_sigma):+5.1f}  {share:5.2f}   "
               f"{np.median(plain_bias):+6.2f}      {covered:22s}  {np.median(cut):5.2f} {np.median(cut_bias):+6.2f} "
               f"{np.median(plain_cut):5.2f}")  # fmt: skip
 
