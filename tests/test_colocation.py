@@ -127,8 +127,24 @@ def test_another_unit_is_noticed_where_the_reading_has_one(box: tuple[pd.DataFra
     _, reference = box
     reference.assign(ozone=reference["ozone"] / 1000).to_csv("ref.csv", index=False)
     said = refusal(pairs={"o3": PAIR["o3"]})
-    assert "times what 'ozone' measures in ppb; check the units after --pair" in said
+    assert "times what 'ozone' measures in ppb; check the columns and units of --pair" in said
     assert calibrate(pairs={"o3": "ozone:ppm"}).channels["o3"].units == "ppb"
+    reference.rename(columns={"ozone": "ozone [ppb]"}).to_csv("ref.csv", index=False)
+    said = "--pair states ppm for 'ozone [ppb]', which is in ppb; write CHANNEL=ozone [ppb]:ppb"
+    assert refusal(pairs={"o3": "ozone [ppb]:ppm"}) == said
+    assert calibrate(pairs={"o3": "ozone [ppb]:ppb"}).channels["o3"].units == "ppb"
+
+
+def test_swapped_columns_are_named(box: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+    swapped = {"o3": PAIR["no2"], "no2": PAIR["o3"]}
+    said = "o3 follows 'ozone', and no2 'no2 ref'; swap their columns in --pair"
+    assert refusal(pairs=swapped) == said
+    Path("box.toml").write_text(SUITE.replace('"nA"', '"ppb"'))
+    assert refusal(pairs=swapped) == said
+    _, reference = box
+    reference.assign(ozone=100 - reference["ozone"]).to_csv("ref.csv", index=False)
+    said = refusal(pairs={"o3": PAIR["o3"]})
+    assert said.startswith("o3 falls where 'ozone' rises: gain -0.")
 
 
 def test_names_that_do_not_exist(box: tuple[pd.DataFrame, pd.DataFrame]) -> None:
@@ -165,3 +181,4 @@ def test_a_reference_may_be_a_flight(box: tuple[pd.DataFrame, pd.DataFrame]) -> 
     found = calibrate(**keys, pairs={"o3": "ozone:ppb", "no2": "no2:ppb"})
     assert found.channels["o3"].terms["gain"] == pytest.approx(GAIN["o3"], rel=0.05)
     assert "the reference has no channel 'o3'" in refusal(**keys, pairs={"o3": "o3:ppb"})
+    assert "--pair states ppm for 'ozone', which is in ppb" in refusal(**keys, pairs={"o3": "ozone:ppm"})

@@ -12,8 +12,9 @@ import xarray as xr
 
 from pc2dae.errors import CalibrationError, nearest
 from pc2dae.flight.schema import suite_of
+from pc2dae.logs.header_units import unit_in
 from pc2dae.pipeline import PathText, open_flight, prepare
-from pc2dae.suite import Channel, Family, Suite
+from pc2dae.suite import Channel, Family, Suite, canonical_units
 
 if TYPE_CHECKING:
     from pc2dae.calibration.calibrate import Colocation
@@ -80,7 +81,7 @@ def colocate(
     flight = _between(flight, start, end)
     begin, after = _between(flight, None, test_from), None if test_from is None else _between(flight, test_from, None)
     fitted = pair_up(begin, standard, pairs_of, offset_s=0.0 if same else None)
-    test = None if after is None else pair_up(after, standard, pairs_of, offset_s=fitted.offset_s)
+    test = None if after is None else pair_up(after, standard, pairs_of, like=fitted)
     data = {Path(p).name: _digest(Path(p)) for p in {Path(record), Path(reference)}}
     return fit_colocation(flight, fitted, test=test, like=like, data=data)
 
@@ -129,11 +130,16 @@ def _reference(
 
     if is_flight(path) or Path(path).suffix.lower() not in _TABLES:
         flight = prepare(open_flight(path, zone=zone))
-        return flight, {column: _known(column, suite_of(flight), "reference") for column in units}
+        names = {column: _known(column, suite_of(flight), "reference") for column in units}
+        for column, stated in units.items():
+            _check_units(column, stated, suite_of(flight)[column].units)
+        return flight, names
     own = suite_of(record)
     names = {column: f"ref_{''.join(c if c.isalnum() else '_' for c in column)}" for column in units}
     length_s = float((record["time"].values[-1] - record["time"].values[0]) / np.timedelta64(1, "s"))
     channels = tuple(Channel(name=names[c], column=c, units=u, lower_bound=-1e9) for c, u in units.items())
+    for channel in channels:
+        _check_units(str(channel.column), channel.units, unit_in(str(channel.column), channel.units))
     table = Suite(
         name="reference",
         rate_hz=1 / 60 if length_s >= _LONG_S else 1.0,
@@ -142,6 +148,14 @@ def _reference(
         family=(Family(name="reference", channel=channels),),
     )
     return open_flight(path, suite=table, zone=zone), names
+
+
+def _check_units(column: str, stated: str, actual: str | None) -> None:
+    """Refuse a reference whose own unit is not the one that --pair states."""
+    if actual is not None and canonical_units(stated) != actual:
+        raise CalibrationError(
+            f"--pair states {stated} for '{column}', which is in {actual}", hint=f"write CHANNEL={column}:{actual}"
+        )
 
 
 def _between(flight: xr.Dataset, start: str | None, end: str | None) -> xr.Dataset:

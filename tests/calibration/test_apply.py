@@ -16,10 +16,12 @@ from pc2dae.calibration.apply import calibrated
 from pc2dae.calibration.budget import budget_of
 from pc2dae.calibration.curve import Calibration, Curve
 from pc2dae.calibration.inverse import Inverse
+from pc2dae.calibration.series import CalibrationSeries
 from pc2dae.errors import CalibrationError
 from pc2dae.flags import OUTSIDE_CALIBRATION
 from pc2dae.flight.schema import suite_of
 from pc2dae.flight.store import read_flight, write_flight
+from pc2dae.response.payload import ChannelResponse
 from pc2dae.response.t90 import cross_terms
 
 DAY = timedelta(days=1)
@@ -161,11 +163,34 @@ def test_the_signal_keeps_what_the_sheet_subtracted() -> None:
     assert cross_terms(calibrated(record, [alone]), "o3") == (("no2", pytest.approx(3.0)),)
 
 
+@pytest.mark.parametrize(("stated", "expected"), [({}, 60.0), ({"t90_s": 45.0}, 60.0),
+                                                  ({"t90_s": 45.0, "t90_uncertainty_s": 2.0}, 45.0)])  # fmt: skip
+def test_the_response_of_a_colocation_is_stated_unless_the_suite_knows_better(
+    stated: dict[str, float], expected: float
+) -> None:
+    response = ChannelResponse(t90_s=60.0, t90_uncertainty_s=4.0, delay_s=3.0, source="co-location")
+    suite = cell_suite(t90_limit_s=80.0, **stated)
+    record = make_flight(make_pairs(count=300, step_s=60.0), suite=suite)
+    o3 = suite_of(calibrated(record, [make(o3={"response": response})]))["o3"]
+    assert o3.t90_s == expected
+    assert (o3.t90_source, o3.delay_s) == (("co-location", 3.0) if expected == 60.0 else ("suite", 0.0))
+    assert o3.t90_limit_s == 80.0
+    series = CalibrationSeries([make(o3={"response": response})], suite)  # what a stream uses
+    assert series.suite["o3"] == o3
+
+
 def test_another_payload_or_unit_is_refused() -> None:
     record, _ = flight()
     other = Calibration(method="co-location", period=make().period, channels={"so2": Curve(**NO2)})
     with pytest.raises(CalibrationError, match="of so2, of which 'test' has none; it belongs to another payload"):
         calibrated(record, [other])
+    for suite, fits in (("kolibri", False), ("test-2", True), ("test", True), ("", True)):
+        made = make().model_copy(update={"suite": suite})
+        if fits:
+            assert "calibration" in calibrated(record, [made])["o3"].attrs
+            continue
+        with pytest.raises(CalibrationError, match="the calibration is of payload 'kolibri', not of 'test'; calibrate"):
+            calibrated(record, [made])
     with pytest.raises(CalibrationError, match="no2: the calibration is of readings in nA, the flight has mV"):
         calibrated(flight(units="mV")[0], [make()])
     with pytest.raises(CalibrationError, match="o3: the calibrations are in different units, ppb and ppm"):

@@ -55,7 +55,9 @@ def test_scores_are_of_blocks_that_were_left_out(found: Colocation) -> None:
     assert rows["o3"]["coverage_90"] is None  # the residuals themselves are stated
     assert rows["o3"]["epa"] == "met"
     error = found.estimate["no2"] - PAIRS.air["no2"]
+    assert found.estimate["no2"].min() < 0  # scored before the bound, as it is integrated
     assert rows["no2"]["rmse"] == pytest.approx(np.sqrt(np.mean(error**2)))
+    assert rows["no2"]["rmse_bounded"] < rows["no2"]["rmse"]
 
 
 def test_a_later_part_is_scored_on_its_own() -> None:

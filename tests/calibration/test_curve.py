@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from datetime import UTC, datetime
 from pathlib import Path
@@ -38,6 +39,14 @@ def test_round_trip(tmp_path: Path) -> None:
     assert is_calibration(tmp_path / "c.json")
     assert str(made.middle) == "2025-06-02T00:00:00.000000000"
     assert made.label.startswith("co-location 2025-06-01T00:00Z/2025-06-03T00:00Z, sha256 ")
+
+
+def test_files_of_version_0_2_are_read(tmp_path: Path) -> None:
+    """They have no suite, and a SHA-256 without one."""
+    content = {k: v for k, v in make().model_dump(mode="json").items() if k != "suite"}
+    digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+    (tmp_path / "c.json").write_text(json.dumps(content | {"sha256": digest}))
+    assert read_calibration(tmp_path / "c.json") == make()
 
 
 def test_a_changed_digit_is_noticed(tmp_path: Path) -> None:

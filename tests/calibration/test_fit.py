@@ -11,10 +11,12 @@ from colocations import CROSS, GAIN, TEMPERATURE, ZERO, make_pairs
 from pc2dae.calibration.fit import (
     Fit,
     check_follows,
+    choose_plain,
     choose_terms,
     concentrations,
     fit_channel,
     held_out,
+    plain_fits,
     rms,
     shrunk,
     with_covariance,
@@ -49,6 +51,42 @@ def test_real_terms_are_chosen_and_useless_ones_are_not() -> None:
     chosen = choose_terms(make_pairs(count=1500, noise=0.5))
     assert set(chosen["o3"]) == {"cross:no2", "temperature"}
     assert chosen["no2"] == ()
+
+
+def test_a_plain_fit_wins_where_noise_takes_little() -> None:
+    """NO2 at 0.3 nA/ppb varies by 8 ppb: noise of 1 nA takes a tenth of a plain fit's response, 3 nA more than half."""
+    for noise, wins in ((1.0, True), (3.0, False)):
+        pairs = make_pairs(count=3000, noise=noise)
+        assert ("no2" in choose_plain(pairs, TERMS)) is wins
+        assert choose_plain(replace(pairs, needed=dict.fromkeys(TERMS, ())), TERMS) == ()  # concentrations
+
+
+def test_a_plain_fit_is_the_ordinary_regression_and_states_what_it_loses() -> None:
+    pairs = make_pairs(count=3000, noise=1.0)
+    pairs = replace(pairs, rivals={"o3": (), "no2": ()})
+    fits = {"no2": with_covariance(pairs, "no2", fit_channel(pairs, "no2", ()), reference_uncertainty=0.0)}
+    plain = plain_fits(fits, pairs, ["no2"])["no2"]
+    slope, intercept = np.polyfit(pairs.readings["no2"], pairs.air["no2"], 1)
+    assert plain.values == pytest.approx([1 / slope, -intercept / slope], rel=0.02, abs=0.1)
+    lost = plain.values[0] - fits["no2"].values[0]
+    assert lost > 0
+    assert plain.covariance[0, 0] >= lost**2
+    before, after = (concentrations(f, pairs)["no2"] - pairs.air["no2"] for f in (fits, {"no2": plain}))
+    assert rms(after) < rms(before)
+
+
+def test_a_term_that_is_left_out_is_not_chosen() -> None:
+    chosen = choose_terms(make_pairs(count=1500, noise=0.5), {("o3", "temperature")})
+    assert chosen["o3"] == ("cross:no2",)
+
+
+def test_a_cell_that_is_not_measured_does_not_blank_those_that_do_not_depend_on_it() -> None:
+    pairs = make_pairs(count=300)
+    fits = {name: fit_channel(pairs, name, terms) for name, terms in TERMS.items()}
+    blank = replace(pairs, readings=pairs.readings | {"o3": np.full(300, np.nan)})
+    found = concentrations(fits, blank)
+    assert np.isfinite(found["no2"]).all()
+    assert np.isnan(found["o3"]).all()
 
 
 def test_a_constant_or_missing_covariate_is_not_considered() -> None:

@@ -11,6 +11,7 @@ import xarray as xr
 from pc2dae.calibration.intervals import Interval, fit_intervals, parse_interval, read_intervals
 from pc2dae.errors import CalibrationError
 from pc2dae.flight.schema import new_flight
+from pc2dae.response.kernels import Kernel, respond
 from suites import make_suite
 
 START = np.datetime64("2025-10-06T16:00:00", "ns")
@@ -63,6 +64,29 @@ def test_plateaus_that_scatter_widen_the_uncertainty() -> None:
     good, bad = (fit_intervals(record(), some, {}).calibration.channels["co"] for some in (ALL, drifted))
     assert bad.sigma("gain") > 3 * good.sigma("gain")
     assert bad.residual > 10 * good.residual
+
+
+def approach(t90_s: float, late_s: int) -> xr.Dataset:
+    """400 ppb reach the sensor `late_s` after the start of their interval, which begins 150 s into the record."""
+    slow = respond(np.roll(LEVELS, late_s), Kernel(t90_s), 1.0)
+    values = 0.8 * slow + 20 + np.random.default_rng(0).normal(0, 0.3, len(LEVELS))
+    time = START + np.arange(len(LEVELS)) * np.timedelta64(1, "s")
+    suite = make_suite({"gas": {"co": {"units": "ppb", "lower_bound": -1e3}}})
+    return new_flight(time, {"co": values}, suite)
+
+
+def test_a_plateau_that_still_rises_is_fitted_as_an_approach() -> None:
+    # 0.8·400 + 20 = 340; the mean of the interval reads 317.
+    found = fit_intervals(approach(60.0, 5), [interval(170, 299, 400), interval(560, 599, 0)], {})
+    assert found.plateaus["co"][0].reading == pytest.approx(340, abs=2)
+    assert found.calibration.channels["co"].terms["gain"] == pytest.approx(0.8, abs=0.02)
+
+
+def test_a_plateau_that_ends_on_its_way_is_refused_with_its_slope() -> None:
+    # 150 s into the gas a sensor of t90 400 s has 320·exp(−150/174)/174 = 0.8 ppb per second to go.
+    with pytest.raises(CalibrationError, match=r"co: in known gas from 2025-10-06T16:02:50Z on the reading still "
+                                               r"changes by \+0\.[789]\d* ppb per second at the end; let"):  # fmt: skip
+        fit_intervals(approach(400.0, 0), [interval(170, 299, 400), interval(560, 599, 0)], {})
 
 
 def test_a_value_in_another_unit_is_refused() -> None:

@@ -46,9 +46,38 @@ def test_a_known_clock_is_not_searched() -> None:
 def test_a_slow_sensor_is_compared_with_an_equally_slow_reference() -> None:
     air = gas(memory=0.95)
     slow = respond(air, Kernel(60.0), 1.0)
-    pairs = pair_up(record_of("o3", slow, t90_s=60.0), record_of("ref", air), {"o3": "ref"})
+    pairs = pair_up(record_of("o3", slow, t90_s=60.0, t90_uncertainty_s=1.0), record_of("ref", air), {"o3": "ref"})
     assert pairs.offset_s == 0  # the lag is not taken for a clock error
     np.testing.assert_allclose(pairs.readings["o3"], pairs.air["o3"], atol=1e-6)
+
+
+def test_an_unstated_lag_is_found_with_the_clock() -> None:
+    """A sensor of t90 60 s whose clock is five minutes ahead, and one of 20 s in a tube of 30 s on the same logger."""
+    air, noise = gas(memory=0.95), np.random.default_rng(1).normal(0, 0.3, (2, 3600))
+    slow = respond(air, Kernel(60.0), 1.0) + noise[0]
+    late = np.roll(respond(air, Kernel(20.0), 1.0), 30) + noise[1]
+    suite = make_suite({"gas": {name: {"units": "ppb", "lower_bound": -1e9} for name in ("slow", "late")}})
+    record = new_flight(START + np.arange(300, 3900) * np.timedelta64(1, "s"), {"slow": slow, "late": late}, suite)
+    pairs = pair_up(record, record_of("ref", air), dict.fromkeys(("slow", "late"), "ref"))
+    assert abs(pairs.offset_s - 300) <= pairs.step_s
+    for name, t90, delay in (("slow", 60.0, 0.0), ("late", 20.0, 30.0)):
+        found = pairs.responses[name]
+        assert found.t90_s == pytest.approx(t90, abs=2 * found.t90_uncertainty_s)
+        assert found.t90_uncertainty_s < 0.15 * t90
+        assert found.delay_s == pytest.approx(delay, abs=2 * pairs.step_s)
+        both = np.isfinite(pairs.readings[name]) & np.isfinite(pairs.air[name])
+        assert (pairs.readings[name] - pairs.air[name])[both].std() < 0.6  # 10 ppb of air
+    again = pair_up(record, record_of("ref", air), dict.fromkeys(("slow", "late"), "ref"), like=pairs)
+    assert again.responses is pairs.responses
+
+
+def test_no_lag_is_found_where_there_is_none() -> None:
+    """A fast sensor, stamps half a mean apart, a noisy sensor, and one plume alone, whose shape may be chance."""
+    air, noise = gas(memory=0.95), np.random.default_rng(1).normal(0, 30, 3600)
+    alone = 30 + 10.0 * (np.arange(3600) > 1800)
+    for reading, truth in ((air, air), (np.roll(air, 1), air), (respond(air, Kernel(60.0), 1.0) + noise, air),
+                           (respond(alone, Kernel(60.0), 1.0) + noise / 6, alone)):  # fmt: skip
+        assert pair_up(record_of("o3", reading), record_of("ref", truth), {"o3": "ref"}).responses == {}
 
 
 def test_units_are_those_of_the_channel() -> None:

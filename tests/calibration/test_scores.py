@@ -31,6 +31,15 @@ def test_a_line_is_found_again() -> None:
     assert row["coverage_90"] == pytest.approx(100 * np.mean(np.abs(error) <= 1.645), abs=1)
 
 
+def test_scores_are_of_what_is_integrated() -> None:
+    """Values cut at zero hide most of an error of −40 in air of 15 to 45; they have figures of their own."""
+    row = scores(AIR - 40)
+    cut = np.maximum(AIR - 40, 0) - AIR
+    assert (row["rmse"], row["bias"]) == pytest.approx((40, -40))
+    assert (row["rmse_bounded"], row["bias_bounded"]) == pytest.approx((np.sqrt(np.mean(cut**2)), cut.mean()))
+    assert row["coverage_90"] == 0
+
+
 @pytest.mark.parametrize(
     ("species", "estimate", "met"),
     [

@@ -16,12 +16,14 @@ from pc2dae.calibration.fit import (
     Fit,
     Terms,
     check_follows,
+    choose_plain,
     choose_terms,
     concentrations,
     fit_channel,
     held_out,
     held_out_readings,
     is_as_stated,
+    plain_fits,
     shrunk,
     with_covariance,
 )
@@ -39,7 +41,7 @@ _REFERENCE = 0.01  # relative standard uncertainty of a reference analyser's gai
 _DAY_S = 86_400.0
 _SHEET_GAIN = 0.15  # relative: a factory's gain in use, whatever the sensor; a co-location decides
 _SHEET_CROSS = 0.1  # interference of another gas, relative: a few per cent on data sheets, three times that in use
-_SIGNIFICANT = 2.0  # σ by which a coefficient must differ from 0
+_SIGNIFICANT = 4.0  # σ by which a coefficient must differ from 0: a week of weather is few independent days
 _NOWHERE = (np.inf, -np.inf)
 
 
@@ -50,7 +52,7 @@ class Colocation:
     calibration: Calibration
     pairs: Pairs  # what it was fitted to
     scored: Pairs  # what it was scored on: the same without its own block, or the part after `test_from`
-    estimate: dict[str, Array]  # of the scored part
+    estimate: dict[str, Array]  # of the scored part, before the lower bound as integrals use it
     sigma: dict[str, Array]  # its stated standard uncertainty
 
 
@@ -68,56 +70,59 @@ def fit_colocation(
     concentrations are shrunk towards 1, the factory's.
     """
     suite = suite_of(record)
-    fits = {name: _fitted(pairs, name, terms) for name, terms in choose_terms(pairs).items()}
+    fits = _fitted(pairs)
     chosen = {name: fit.terms for name, fit in fits.items()}
     for name, fit in fits.items():
         check_follows(pairs, name, fit)
         if _is_air(suite, pairs, name) and not is_as_stated(fit):
             against = f"'{pairs.gas[name]}' measures in {pairs.units[name]}"
-            check_gain(float(fit.values[0]), name, against, "check the units after --pair CHANNEL=COLUMN:UNITS")
+            check_gain(float(fit.values[0]), name, against, "check the columns and units of --pair")
 
     def with_prior(some: Pairs, name: str, terms: Terms) -> Fit:
         return _with_prior(_with_covariance(some, name, terms), suite, some, name, like)
 
+    plain = () if like else choose_plain(pairs, chosen)
     fits = {name: _with_prior(fit, suite, pairs, name, like) for name, fit in fits.items()}
-    out = {n: np.maximum(x, _bound(suite, pairs, n)) for n, x in held_out(pairs, chosen, with_prior).items()}
+    fits = plain_fits(fits, pairs, plain)
+    out = held_out(pairs, chosen, with_prior, plain=plain)
     curves = {name: _curve(record, suite, pairs, name, fit, out[name]) for name, fit in fits.items()}
     calibration = Calibration(
-        method="co-location", period=(utc(pairs.time[0]), utc(pairs.time[-1])), data=dict(data or {}), channels=curves
-    )
+        method="co-location", suite=suite.name, period=(utc(pairs.time[0]), utc(pairs.time[-1])),
+        data=dict(data or {}), channels=curves,
+    )  # fmt: skip
     scored = pairs if test is None else test
     estimate = out if test is None else concentrations(fits, test)
-    bounded = {n: np.maximum(x, _bound(suite, pairs, n)) for n, x in estimate.items()}
-    sigma = _stated(calibration, scored, bounded, age_days=_age_days(pairs, scored))
+    sigma = _stated(calibration, scored, estimate, age_days=_age_days(pairs, scored))
     rows = tuple(
         # Of blocks that were left out the residuals themselves are stated: that they hold 90 % says nothing.
         held_out_scores(
             n, species_name(n), pairs.units[n], x, None if test is None else sigma[n], scored.air[n],
-            step_s=scored.step_s,
+            step_s=scored.step_s, bound=_bound(suite, pairs, n),
         )
-        for n, x in bounded.items()
+        for n, x in estimate.items()
     )  # fmt: skip
     scores = tuple(_without_nan(row) for row in rows)
-    return Colocation(calibration.model_copy(update={"scores": scores}), pairs, scored, bounded, sigma)
+    return Colocation(calibration.model_copy(update={"scores": scores}), pairs, scored, estimate, sigma)
 
 
 def _with_covariance(pairs: Pairs, name: str, terms: Terms) -> Fit:
     return with_covariance(pairs, name, fit_channel(pairs, name, terms), reference_uncertainty=_REFERENCE)
 
 
-def _fitted(pairs: Pairs, name: str, terms: Terms) -> Fit:
-    """The fit of a channel without terms that are not significant."""
-    fit = _with_covariance(pairs, name, terms)
-    significance = (np.abs(fit.values) / np.sqrt(np.diag(fit.covariance)))[2:]
-    weak = {
-        t: s
-        for t, s in zip(terms, significance, strict=True)
-        if s < _SIGNIFICANT and t not in pairs.needed.get(name, ())
-    }
-    if not weak:
-        return fit
-    weakest = min(weak, key=lambda t: weak[t])
-    return _fitted(pairs, name, tuple(t for t in terms if t != weakest))
+def _fitted(pairs: Pairs) -> dict[str, Fit]:
+    """The fit of each channel with the terms it needs and those that are worth it and significant."""
+    without: set[tuple[str, str]] = set()
+    while True:
+        fits = {n: _with_covariance(pairs, n, terms) for n, terms in choose_terms(pairs, without).items()}
+        weak = {
+            (n, t): s
+            for n, fit in fits.items()
+            for t, s in zip(fit.terms, np.abs(fit.values[2:]) / np.sqrt(np.diag(fit.covariance)[2:]), strict=True)
+            if s < _SIGNIFICANT and t not in pairs.needed.get(n, ())
+        }
+        if not weak:
+            return fits
+        without.add(min(weak, key=lambda key: weak[key]))
 
 
 def species_name(channel: str) -> str:
@@ -135,7 +140,9 @@ def pooled(calibrations: Sequence[Calibration]) -> Calibration:
     curves = {name: _pooled([c.channels[name] for c in calibrations]) for name in shared}
     period = min(c.period[0] for c in calibrations), max(c.period[1] for c in calibrations)
     sources = {f"calibration {k}": c.digest for k, c in enumerate(calibrations, 1)}
-    return Calibration(method="pooled", period=period, data=sources, channels=curves)
+    names = {c.suite for c in calibrations}
+    suite = names.pop() if len(names) == 1 else ""
+    return Calibration(method="pooled", suite=suite, period=period, data=sources, channels=curves)
 
 
 def _pooled(curves: Sequence[Curve]) -> Curve:
@@ -223,6 +230,7 @@ def _curve(record: xr.Dataset, suite: Suite, pairs: Pairs, name: str, fit: Fit, 
         ageing=ageing(residual, pairs.step_s),
         drift_per_day=trend(error, pairs.step_s),
         identity=sheet_identity(record, suite, name),
+        response=pairs.responses.get(name),
     )
 
 

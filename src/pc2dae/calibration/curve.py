@@ -23,6 +23,7 @@ from pc2dae.arrays import Array
 from pc2dae.atomic import write_bytes
 from pc2dae.calibration.terms import CROSS, TERMS
 from pc2dae.errors import CalibrationError
+from pc2dae.response.payload import ChannelResponse
 
 KIND = "pc2dae-calibration"
 
@@ -46,6 +47,7 @@ class Curve(_CurvePart):
     ageing: float = Field(ge=0)  # of the zero after the calibration [reading units per √day]
     drift_per_day: tuple[float, float] = (0.0, 0.0)  # trend of the residuals and its uncertainty [units of the air]
     identity: str = ""  # hash of the sheet the reading was made with
+    response: ChannelResponse | None = None  # how the channel follows the air, where the co-location showed it
 
     @model_validator(mode="after")
     def _is_complete(self) -> Curve:
@@ -93,6 +95,7 @@ class Calibration(_CurvePart):
     kind: Literal["pc2dae-calibration"] = "pc2dae-calibration"
     version: Literal[1] = 1
     method: Literal["co-location", "intervals", "pooled"]
+    suite: str = ""  # name of the payload's suite
     period: tuple[datetime, datetime]
     data: dict[str, str] = {}  # file: SHA-256 of its content
     channels: dict[str, Curve] = Field(min_length=1)
@@ -113,15 +116,16 @@ class Calibration(_CurvePart):
     @property
     def digest(self) -> str:
         """SHA-256 of the content."""
-        return hashlib.sha256(self._content().encode()).hexdigest()
-
-    def _content(self) -> str:
-        return json.dumps(self.model_dump(mode="json"), sort_keys=True, allow_nan=False)
+        return _digest(self.model_dump(mode="json"))
 
     def write(self, path: str | Path) -> None:
         """Write the file atomically."""
         content = self.model_dump(mode="json") | {"sha256": self.digest}
         write_bytes(path, (json.dumps(content, indent=1, allow_nan=False) + "\n").encode())
+
+
+def _digest(content: object) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def is_calibration(path: str | PathLike[str]) -> bool:
@@ -151,7 +155,7 @@ def read_calibration(path: str | Path) -> Calibration:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
         raise CalibrationError(f"{name}: {where}: {first['msg'].removeprefix('Value error, ')}") from None
-    if calibration.digest != stated:
+    if _digest(content) != stated:
         raise CalibrationError(
             f"{name}: its content does not match its SHA-256", hint="it was damaged or edited: calibrate again"
         )

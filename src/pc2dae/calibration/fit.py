@@ -2,25 +2,28 @@
 
 Each cell's reading is regressed on the gases in the air (not the air on the reading): the reference is the variable
 without error, so gains are not reduced by the sensor's noise and hold in plumes far above the air of the co-location.
-Concentrations follow from all cells together, since each answers to several gases. Which terms a cell has is decided by
-what they are worth on blocks of time that were left out.
+Concentrations follow from all cells together, since each answers to several gases. Which terms a cell has, and whether
+a raw signal is better served by the plain regression of the air on it, is decided on blocks of time that were left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import numpy as np
 
 from pc2dae.arrays import Array, Index
+from pc2dae.calibration.inverse import inverted
 from pc2dae.calibration.pairs import Pairs
 from pc2dae.calibration.terms import CROSS
 from pc2dae.errors import CalibrationError
 
 FOLDS = 6  # blocks of time, each predicted from the others
-_WORTH = 0.03  # a term must lower the held-out errors by this share
+_WORTH = 0.05  # a term must lower the held-out errors by this share
+_WINS = 0.02  # share by which a plain fit must lower the held-out errors of a channel
+_REDUCED = 0.75  # least response of a plain fit to the air: noise may take a quarter of it
 _HUBER = 1.345  # σ: residuals beyond it count linearly
 _ROUNDS = 10
 _DRAWS = 300  # of the block bootstrap
@@ -40,36 +43,50 @@ class Fit:
     covariance: Array = field(default_factory=lambda: np.empty((0, 0)))  # empty until it is estimated
 
 
-def choose_terms(pairs: Pairs) -> dict[str, Terms]:
-    """The terms each channel needs, and more while the errors of held-out blocks fall by 3 % or more with each."""
+def choose_terms(pairs: Pairs, without: Collection[tuple[str, str]] = ()) -> dict[str, Terms]:
+    """The terms each channel needs, and more while the errors of held-out blocks fall with each.
+
+    By 5 % or more, and by one standard error (jackknife) over the blocks. `without` are channels and terms left out.
+    """
     names = list(pairs.readings)
-    options = {n: [*pairs.varying, *(CROSS + other for other in pairs.rivals[n])] for n in names}
+    options = {
+        n: [t for t in (*pairs.varying, *(CROSS + other for other in pairs.rivals[n])) if (n, t) not in without]
+        for n in names
+    }
     chosen: dict[str, Terms] = {name: pairs.needed.get(name, ()) for name in names}
-    parts = _folds(len(pairs.time))
     cache: dict[tuple[str, Terms, int], Fit] = {}
-
-    def errors(terms: Mapping[str, Terms]) -> float:
-        """Mean logarithm of the root mean square errors of all channels."""
-        residuals: dict[str, list[Array]] = {n: [] for n in names}
-        for k, part in enumerate(parts):
-            for n in names:
-                if (n, terms[n], k) not in cache:
-                    cache[n, terms[n], k] = fit_channel(_rest(pairs, part), n, terms[n])
-            held = pairs.rows(part)
-            found = concentrations({n: cache[n, terms[n], k] for n in names}, held)
-            for n in names:
-                residuals[n].append(found[n] - held.air[n])
-        return float(np.mean([np.log(rms(np.concatenate(r)) + 1e-12) for r in residuals.values()]))
-
-    best = errors(chosen)
+    best = _squares(pairs, chosen, cache)
     improved = True
     while improved:
         improved = False
         for name in names:
-            trials = [(errors(chosen | {name: (*chosen[name], t)}), t) for t in options[name] if t not in chosen[name]]
-            if trials and (least := min(trials))[0] < best + np.log(1 - _WORTH) / len(names):
-                best, chosen[name], improved = least[0], (*chosen[name], least[1]), True
+            trials = {t: _squares(pairs, chosen | {name: (*chosen[name], t)}, cache) for t in options[name]
+                      if t not in chosen[name]}  # fmt: skip
+            worth = {t: _fall(best, squares) for t, squares in trials.items()}
+            if trials and worth[most := max(worth, key=lambda t: worth[t])] > 0:
+                best, chosen[name], improved = trials[most], (*chosen[name], most), True
     return chosen
+
+
+def _squares(pairs: Pairs, terms: Mapping[str, Terms], cache: dict[tuple[str, Terms, int], Fit]) -> Array:
+    """Sum of squared errors of each held-out block (block, channel)."""
+    rows = []
+    for k, part in enumerate(_folds(len(pairs.time))):
+        for n, own in terms.items():
+            if (n, own, k) not in cache:
+                cache[n, own, k] = fit_channel(_rest(pairs, part), n, own)
+        held = pairs.rows(part)
+        air = concentrations({n: cache[n, own, k] for n, own in terms.items()}, held)
+        rows.append([np.nansum((air[n] - held.air[n]) ** 2) for n in terms])
+    return np.array(rows)
+
+
+def _fall(before: Array, after: Array) -> float:
+    """By how much the logarithms of the errors fall, summed over channels, beyond what counts."""
+    some, other = (np.log(x.sum(axis=0) + 1e-30).sum() / 2 for x in (before, after))
+    left_out = [np.log(x.sum(axis=0) - x + 1e-30).sum(axis=1) / 2 for x in (before, after)]
+    error = np.sqrt((FOLDS - 1) * np.var(left_out[0] - left_out[1]))
+    return float(some - other - max(-np.log(1 - _WORTH), error))
 
 
 def fit_channel(pairs: Pairs, name: str, terms: Terms) -> Fit:
@@ -113,6 +130,11 @@ def with_covariance(pairs: Pairs, name: str, fit: Fit, *, reference_uncertainty:
 def check_follows(pairs: Pairs, name: str, fit: Fit) -> None:
     """Refuse a reading that has nothing to do with its reference; a concentration may keep the factory's gain."""
     gain, doubt = fit.values[0], np.sqrt(fit.covariance[0, 0])
+    if gain < 0 and name in pairs.needed:
+        raise CalibrationError(
+            f"{name} falls where '{pairs.gas[name]}' rises: gain {gain:.3g} ± {doubt:.2g}",
+            hint="check the column of --pair, or take a longer record",
+        )
     if not abs(gain) > _LEAST_GAIN * doubt and not (name in pairs.needed and is_as_stated(fit)):
         raise CalibrationError(
             f"{name} does not follow '{pairs.gas[name]}': gain {gain:.3g} ± {doubt:.2g}",
@@ -150,19 +172,60 @@ def concentrations(fits: Mapping[str, Fit], pairs: Pairs) -> dict[str, Array]:
         rest.append(known)
     if not np.isfinite(matrix).all() or np.linalg.matrix_rank(matrix) < len(names):
         return {name: np.full(len(pairs.time), np.nan) for name in names}
-    inverse = np.linalg.inv(matrix)
+    inverse = inverted(matrix)
     return {name: sum(w * r for w, r in zip(row, rest, strict=True) if w != 0) for name, row in
             zip(names, inverse, strict=True)}  # fmt: skip
 
 
+def choose_plain(pairs: Pairs, chosen: Mapping[str, Terms]) -> tuple[str, ...]:
+    """Raw signals whose held-out errors a plain fit lowers, those that others depend on first."""
+    plain: tuple[str, ...] = ()
+    whole = {n: fit_channel(pairs, n, t) for n, t in chosen.items()}
+    for name in sorted(chosen, key=lambda n: sum(t.startswith(CROSS) for t in chosen[n])):
+        if name in pairs.needed:
+            continue
+        reduced = plain_fits(whole, pairs, (*plain, name))[name].values[0]
+        before, after = (held_out(pairs, chosen, plain=some)[name] for some in (plain, (*plain, name)))
+        wins = rms(after - pairs.air[name]) < (1 - _WINS) * rms(before - pairs.air[name])
+        if wins and whole[name].values[0] / reduced > _REDUCED:
+            plain = (*plain, name)
+    return plain
+
+
+def plain_fits(fits: Mapping[str, Fit], pairs: Pairs, plain: Sequence[str]) -> dict[str, Fit]:
+    """The fits, those of `plain` by regression of the air on the reading, and on other gases as their cells see them.
+
+    air = b·reading + a + Σ d·x is reading = (air − a − Σ d·x)/b. Noise reduces such a gain: by how much is added to the
+    uncertainty.
+    """
+    done = dict(fits)
+    for name in plain:
+        fit, air = done[name], concentrations(done, pairs)
+        others = {t.removeprefix(CROSS): air[t.removeprefix(CROSS)] for t in fit.terms if t.startswith(CROSS)}
+        x, y, _ = _design(replace(pairs, air=pairs.air | others), name, fit.terms)
+        x, y = np.column_stack([y, x[:, 1:]]), x[:, 0]
+        if len(y) < 3 * x.shape[1]:
+            continue
+        line = _solve(x, y, _robust_weights(x, y))
+        values = np.append(1.0, -line[1:]) / line[0]
+        covariance = fit.covariance * (values[0] / fit.values[0]) ** 2
+        covariance[:1, :1] += (values[0] - fit.values[0]) ** 2
+        done[name] = Fit(fit.terms, values, covariance)
+    return done
+
+
 def held_out(
-    pairs: Pairs, chosen: Mapping[str, Terms], fitted: Callable[[Pairs, str, Terms], Fit] = fit_channel
+    pairs: Pairs,
+    chosen: Mapping[str, Terms],
+    fitted: Callable[[Pairs, str, Terms], Fit] = fit_channel,
+    *,
+    plain: Sequence[str] = (),
 ) -> dict[str, Array]:
     """Concentrations of each block, from the fit to others."""
     found = {name: np.full(len(pairs.time), np.nan) for name in chosen}
     for part in _folds(len(pairs.time)):
         rest = _rest(pairs, part)
-        fits = {n: fitted(rest, n, t) for n, t in chosen.items()}
+        fits = plain_fits({n: fitted(rest, n, t) for n, t in chosen.items()}, rest, plain)
         for name, values in concentrations(fits, pairs.rows(part)).items():
             found[name][part] = values
     return found

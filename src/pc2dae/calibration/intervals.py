@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -24,6 +24,9 @@ from pc2dae.suite import Suite
 
 COLUMNS = ("start", "end", "channel", "value", "uncertainty")
 _LEAST = 10  # samples in an interval
+_STEADY_SHARE = 0.01  # of the range of a channel's plateaus: a reading that changes by less is steady
+_STEADY_SIGMA = 9.0  # standard errors of a plateau's mean: three of a difference between medians of two thirds
+_AS_GOOD = 1.5  # time the least sum of squares: an approach that fits as well, as residuals are not independent
 _STEADY = STALE | FLAT_LINE  # what steady gas looks like
 _UNUSABLE = BAD & ~_STEADY | SATURATED
 _ZERO = re.compile(r"(?P<channel>\w+)=(?P<value>[^@±]+)(?:±(?P<uncertainty>[^@]+))?@(?P<start>[^/]+)/(?P<end>.+)")
@@ -42,11 +45,11 @@ class Interval:
 
 @dataclass(frozen=True)
 class Plateau:
-    """Mean reading of an interval."""
+    """The reading of an interval."""
 
     interval: Interval
-    reading: float
-    sigma: float  # standard uncertainty of the mean
+    reading: float  # their mean, or what they approach
+    sigma: float  # its standard uncertainty
     middle: np.datetime64
 
 
@@ -99,24 +102,63 @@ def parse_interval(text: str) -> Interval:
 def plateaus(flight: xr.Dataset, intervals: Sequence[Interval]) -> dict[str, list[Plateau]]:
     """Mean readings of each channel's intervals; an unknown channel or an interval without samples is an error."""
     suite = suite_of(flight)
-    time = flight["time"].values
     found: dict[str, list[Plateau]] = {}
     for one in intervals:
         if one.channel not in suite.names:
             raise CalibrationError(f"the flight has no channel '{one.channel}'", hint=nearest(one.channel, suite.names))
         values = flight[one.channel].values.astype(np.float64)
-        usable = (flight[f"qc_{one.channel}"].values & _UNUSABLE) == 0
-        inside = (time >= one.start) & (time <= one.end) & usable & np.isfinite(values)
-        if inside.sum() < _LEAST:
-            raise CalibrationError(
-                f"{one.channel}: {inside.sum()} usable samples from {str(one.start)[:19]}Z to {str(one.end)[:19]}Z",
-                hint=f"at least {_LEAST} are needed; the record covers {str(time[0])[:19]}Z to {str(time[-1])[:19]}Z",
-            )
+        _, inside = _samples(flight, one)
         noise = noise_level(values[None], observed(flight, one.channel)[None])
-        sigma = np.sqrt(np.nan_to_num(sum_variance(noise.sigma[0], noise.lag1[0])) / inside.sum())
+        sigma = np.sqrt(np.nan_to_num(sum_variance(noise.sigma[0], noise.lag1[0])) / len(inside))
         middle = one.start + (one.end - one.start) // 2
-        found.setdefault(one.channel, []).append(Plateau(one, _mean(values[inside]), float(sigma), middle))
+        found.setdefault(one.channel, []).append(Plateau(one, _mean(inside), float(sigma), middle))
     return {name: sorted(group, key=lambda p: p.middle) for name, group in found.items()}
+
+
+def _samples(flight: xr.Dataset, one: Interval) -> tuple[Array, Array]:
+    """Times [s] and values of an interval's usable samples."""
+    time, values = flight["time"].values, flight[one.channel].values.astype(np.float64)
+    usable = (flight[f"qc_{one.channel}"].values & _UNUSABLE) == 0
+    inside = (time >= one.start) & (time <= one.end) & usable & np.isfinite(values)
+    if inside.sum() < _LEAST:
+        raise CalibrationError(
+            f"{one.channel}: {inside.sum()} usable samples from {str(one.start)[:19]}Z to {str(one.end)[:19]}Z",
+            hint=f"at least {_LEAST} are needed; the record covers {str(time[0])[:19]}Z to {str(time[-1])[:19]}Z",
+        )
+    return (time[inside] - one.start) / np.timedelta64(1, "s"), values[inside]
+
+
+def _settled(record: xr.Dataset, group: Sequence[Plateau], units: str) -> list[Plateau]:
+    """Plateaus of span gas with the reading that those still rising or falling approach.
+
+    r(t) = r∞ + b·exp(−t/τ). A plateau whose end does not tell r∞ is refused.
+    """
+    readings = [p.reading for p in group]
+    scale = float(np.ptp(readings)) or abs(readings[0])
+    done = []
+    for p in group:
+        t, x = _samples(record, p.interval)
+        third, steady = len(t) // 3, max(_STEADY_SHARE * scale, _STEADY_SIGMA * p.sigma)
+        if abs(float(np.median(x[-third:]) - np.median(x[:third]))) <= steady:
+            done.append(p)
+            continue
+        fits = []
+        for tau in np.geomspace(t[1] - t[0], 2 * (t[-1] - t[0]), 60):
+            basis = np.stack([np.ones(len(t)), np.exp(-t / tau)], axis=1)
+            line, *_ = np.linalg.lstsq(basis, x, rcond=None)
+            fits.append((float(np.sum((x - basis @ line) ** 2)), float(line[0])))
+        least, end = min(fits)
+        near = [limit for left, limit in fits if left <= _AS_GOOD * least]  # time constants that fit as well
+        doubt = float(np.hypot(np.ptp(near), p.sigma))
+        if doubt > steady or abs(end - np.median(x[-third:])) > 2 * steady:
+            slope = float(np.polyfit(t[-third:], x[-third:], 1)[0])
+            raise CalibrationError(
+                f"{p.interval.channel}: in known gas from {str(p.interval.start)[:19]}Z on the reading still changes by"
+                f" {slope:+.2g} {units} per second at the end",
+                hint="let the interval begin when the reading is steady, or leave it out",
+            )
+        done.append(replace(p, reading=end, sigma=doubt))
+    return done
 
 
 def fit_intervals(
@@ -131,12 +173,12 @@ def fit_intervals(
     A channel with one concentration only keeps its factory gain of 1, uncertain as `assumed_gain` states.
     """
     suite = suite_of(record)
-    found = plateaus(record, intervals)
+    found = {n: _settled(record, group, suite[n].units) for n, group in plateaus(record, intervals).items()}
     curves = {
         name: _curve(record, suite, name, group, units.get(name, suite[name].units)) for name, group in found.items()
     }
     period = utc(min(i.start for i in intervals)), utc(max(i.end for i in intervals))
-    made = Calibration(method="intervals", period=period, data=dict(data or {}), channels=curves)
+    made = Calibration(method="intervals", suite=suite.name, period=period, data=dict(data or {}), channels=curves)
     return GasCalibration(made, found)
 
 

@@ -13,6 +13,7 @@ from pc2dae.calibration.curve import Calibration, Curve
 from pc2dae.calibration.terms import CROSS
 
 _MARGIN = 0.1  # of a range: environment this far beyond it is still taken as inside
+_ROUNDING = 1e-12
 _GAIN_PER_DAY = 0.0005  # relative change of a gain; data sheets of gas cells allow 10 to 20 % per year
 
 
@@ -27,7 +28,7 @@ class Inverse:
             for other, value in curve.cross.items():
                 if other in self.names:
                     self.matrix[row, self.names.index(other)] = value
-        self.solution: Array = np.asarray(np.linalg.inv(self.matrix), np.float64)
+        self.solution: Array = inverted(self.matrix)
 
     def air(self, readings: Mapping[str, Floats], terms: Mapping[str, Floats]) -> dict[str, Array]:
         """Concentrations from readings and environment terms; a term that was never measured counts as its centre."""
@@ -85,6 +86,12 @@ class Inverse:
             other: own.sigma(f"{CROSS}{other}") / abs(own.terms["gain"]) for other in own.cross if other in self.names
         }
         return Budget(float(np.sqrt(zero)), float(np.sqrt(drift)), float(gain), own.centre["air"], cross)
+
+
+def inverted(matrix: Array) -> Array:
+    """The inverse, in which a cell that another does not depend on counts exactly 0, whether it was measured or not."""
+    inverse = np.asarray(np.linalg.inv(matrix), np.float64)
+    return np.where(np.abs(inverse) > _ROUNDING * np.abs(inverse).max(axis=1, keepdims=True, initial=0.0), inverse, 0.0)
 
 
 def _elsewhere(curve: Curve, terms: Mapping[str, Floats], known: Sequence[str]) -> Floats:

@@ -30,9 +30,13 @@ def wander(residual: Array, step_s: float) -> float:
 
 
 def ageing(residual: Array, step_s: float) -> float:
-    """What a zero moves by in a day, from the means of held-out blocks: a random walk over the length of a block."""
+    """What a zero moves by in a day, from the means of held-out blocks.
+
+    A random walk is in a block as far from its mean over the M blocks before as in (M + 1)/3 blocks' time: M is 3 to 5.
+    """
     length_s = len(residual) * step_s / FOLDS
-    return float(np.sqrt(_DAY_S / length_s * np.mean(block_means(residual, step_s, length_s) ** 2)))
+    apart_s = length_s * (np.mean([3, 4, 5]) + 1) / 3
+    return float(np.sqrt(_DAY_S / apart_s * np.mean(block_means(residual, step_s, length_s) ** 2)))
 
 
 def trend(error: Array, step_s: float) -> tuple[float, float]:

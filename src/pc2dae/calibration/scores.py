@@ -49,14 +49,25 @@ EU_REMARK = "EU data quality objectives are made for fixed sites and hold at the
 
 
 def held_out_scores(
-    name: str, species: str, units: str, estimate: Array, sigma: Array | None, air: Array, *, step_s: float
+    name: str,
+    species: str,
+    units: str,
+    estimate: Array,
+    sigma: Array | None,
+    air: Array,
+    *,
+    step_s: float,
+    bound: float = 0.0,
 ) -> dict[str, Any]:
-    """Figures of one channel: estimate against air, with 90 % intervals of slope and intercept, and its targets."""
+    """Figures of one channel: estimate against air, with 90 % intervals of slope and intercept, and its targets.
+
+    They are of the estimate as integrals use it; `rmse_bounded` and `bias_bounded` of values cut at the lower bound.
+    """
     some = np.isfinite(estimate) & np.isfinite(air)
     if some.sum() < 3:
         raise CalibrationError(f"{name} has no estimate in the part to be scored", hint="check --test-from")
     x, y = air[some], estimate[some]
-    error = y - x
+    error, bounded = y - x, np.maximum(y, bound) - x
     slope, intercept = np.polyfit(x, y, 1) if np.ptp(x) > 0 else (np.nan, np.nan)
     scatter = _block_scatter(x, y, step_s)
     row: dict[str, Any] = {
@@ -73,6 +84,8 @@ def held_out_scores(
         "nrmse": 100 * rms(error) / abs(float(x.mean())) if x.mean() else np.nan,
         "mae": float(np.abs(error).mean()),
         "bias": float(error.mean()),
+        "rmse_bounded": rms(bounded),
+        "bias_bounded": float(bounded.mean()),
         "coverage_90": None if sigma is None else 100 * float(np.mean(np.abs(error) <= _Z90 * sigma[some])),
     }
     return row | _epa(species, units, estimate, air, some, step_s) | _eu(species, units, x, y)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -12,6 +13,7 @@ from pc2dae.calibration.budget import Budget
 from pc2dae.calibration.curve import Calibration
 from pc2dae.calibration.inverse import Inverse
 from pc2dae.errors import CalibrationError
+from pc2dae.response.payload import with_response
 from pc2dae.suite import Suite, conversion
 
 _DAY = np.timedelta64(86_400, "s")
@@ -35,13 +37,24 @@ class CalibrationSeries:
             if any(name in inverse.names for inverse in self.inverses)
         }  # channel: its calibrations
         self.units = {name: self._units(name) for name in self.own}
-        self.readings, self.suite = suite, _with_units(suite, self.units)  # the payload before and after
+        self.readings, self.suite = suite, self._calibrated(suite)  # the payload before and after
 
     def _units(self, name: str) -> str:
         found = sorted({self.calibrations[k].channels[name].units for k in self.own[name]})
         if len(found) > 1:
             raise CalibrationError(f"{name}: the calibrations are in different units, {' and '.join(found)}")
         return found[0]
+
+    def _calibrated(self, suite: Suite) -> Suite:
+        """The suite with units of the air, and the responses of co-locations where it does not know them better."""
+        latest = {n: self.calibrations[own[-1]].channels[n].response for n, own in self.own.items()}
+        known = {
+            name: response.model_copy(update={"limit_s": suite[name].t90_limit_s})
+            for name, response in latest.items()
+            if response is not None and response.improves(suite[name])
+        }
+        done = _with_units(suite, self.units)
+        return with_response(done, known) if known else done
 
     @property
     def key(self) -> str:
@@ -116,6 +129,12 @@ def _check(calibration: Calibration, suite: Suite) -> None:
         raise CalibrationError(
             f"the calibration is of {', '.join(calibration.channels)}, of which '{suite.name}' has none",
             hint="it belongs to another payload",
+        )
+    made, here = (set(re.split(r"[-_ ]", name)) for name in (calibration.suite, suite.name))
+    if calibration.suite and not (made <= here or here <= made):  # a folder's suite is named after its instruments
+        raise CalibrationError(
+            f"the calibration is of payload '{calibration.suite}', not of '{suite.name}'",
+            hint="calibrate this payload, or give both suites one name if they describe the same",
         )
     for name in sorted(known):
         expected = calibration.channels[name].reading_units

@@ -121,4 +121,9 @@ def _show(calibration: Calibration) -> None:
         label = f"{score['channel']} {score['units']}"
         table.add_row(label, *(text.replace(" ", "") for text in lines), *figures, _EPA[score["epa"]], eu)
     console.print(table)
+    cut = [
+        f"{s['channel']} {number(s['rmse_bounded'], 2)}" for s in calibration.scores if s["rmse_bounded"] < s["rmse"]
+    ]
+    if cut:
+        console.print(f"RMSE of values cut at the lower bound: {', '.join(cut)}; the table is of values before it.")
     console.print(f"NRMSE and share within the 90 % interval in %; EU: expanded uncertainty (objective). {REMARK}.")

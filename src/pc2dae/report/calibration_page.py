@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -73,7 +74,7 @@ def write_calibration_page(
 
 
 def term_rows(calibration: Calibration, name: str) -> list[tuple[str, str, str]]:
-    """The coefficients of a channel's curve: term, value ± standard uncertainty, unit."""
+    """The coefficients of a channel's curve, then its response: term, value ± standard uncertainty, unit."""
     curve = calibration.channels[name]
     reading, air = units(curve.reading_units), units(curve.units)
     rows = []
@@ -86,19 +87,23 @@ def term_rows(calibration: Calibration, name: str) -> list[tuple[str, str, str]]
         else:
             words, unit = _term(calibration, term)
             rows.append((words, text, f"{reading} per {unit}" if unit else reading))
+    if (response := curve.response) is not None and response.t90_s is not None:
+        rows.append(("t90", plus_minus(response.t90_s, response.t90_uncertainty_s), "s"))
+        if response.delay_s:
+            rows.append(("delay", plus_minus(response.delay_s, response.delay_uncertainty_s), "s"))
     return rows
 
 
 def score_table(calibration: Calibration) -> Table:
     """The figures of every channel on held-out data."""
-    head = ["channel", "unit", "slope", "intercept", "R²", "RMSE", "NRMSE\n[%]", "MAE", "bias",
-            "in 90 %\ninterval [%]", "EPA\ntargets", "EU uncertainty\n(objective)"]  # fmt: skip
+    head = ["channel", "unit", "slope", "intercept", "R²", "RMSE", "NRMSE\n[%]", "MAE", "bias", "RMSE,\nbounded",
+            "bias,\nbounded", "in 90 %\ninterval [%]", "EPA\ntargets", "EU uncertainty\n(objective)"]  # fmt: skip
     rows = []
     for score in calibration.scores:
         unit = units(score["units"])
         known = {k: np.nan if v is None else v for k, v in score.items()}
         lines = [plus_minus(known[k], known[f"{k}_interval"]) for k in ("slope", "intercept")]
-        figures_ = [number(known[k]) for k in ("r2", "rmse", "nrmse", "mae", "bias")]
+        figures_ = [number(known[k]) for k in ("r2", "rmse", "nrmse", "mae", "bias", "rmse_bounded", "bias_bounded")]
         eu = score["eu"]
         if "eu_level" in score:
             eu = f"{known['eu_uncertainty_percent']:.0f} % ({eu.removeprefix('objective ')})"
@@ -106,10 +111,11 @@ def score_table(calibration: Calibration) -> Table:
         rows.append(Row([*cells, score["epa"], eu]))
     note = (
         "Of data that the fit has not seen. Slope and intercept are of a regression of the estimate on the reference,"
-        f" ± their 90 % interval; bias is estimate minus reference. {REMARK};"
+        f" ± their 90 % interval; bias is estimate minus reference. All are of the estimate before its lower bound, as"
+        f" integrals use it, except those called bounded. {REMARK};"
         " below it, the uncertainty is that of the highest concentration."
     )
-    return Table(head, rows, (0, 1, 10, 11), note=note)
+    return Table(head, rows, (0, 1, 12, 13), note=note)
 
 
 def _lead(source: Calibration | Colocation | GasCalibration, calibration: Calibration) -> str:
@@ -144,8 +150,8 @@ def _curve_table(calibration: Calibration) -> Table:
     """Every term of every channel, with where it is counted from and the range in which it is known."""
     rows = []
     for name, curve in calibration.channels.items():
-        for term, (words, value, unit) in zip(curve.terms, term_rows(calibration, name), strict=True):
-            centre, known = ("", "") if term == "zero" else _centre_and_range(calibration, curve, term)
+        for term, (words, value, unit) in zip_longest(curve.terms, term_rows(calibration, name)):
+            centre, known = _centre_and_range(calibration, curve, term) if term not in ("zero", None) else ("", "")
             rows.append(Row([name if term == "gain" else "", words, value, unit, centre, known]))
     note = (
         "reading = reading at the centre + gain · (air − centre) + Σ coefficient · (term − centre); ± is one standard"

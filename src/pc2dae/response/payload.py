@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pc2dae.atomic import write_bytes
 from pc2dae.errors import ResponseError
 from pc2dae.response.kernels import WORST, Kind
+from pc2dae.response.stated import stated_t90
 from pc2dae.suite import Channel, Suite
 
 KIND = "pc2dae-response"
@@ -49,6 +50,10 @@ class ChannelResponse(_ResponsePart):
     def is_usable(self) -> bool:
         """Whether t90 is known well enough to correct the lag."""
         return self.t90_s is not None and not self.reason and self.t90_uncertainty_s <= WORST * self.t90_s
+
+    def improves(self, channel: Channel) -> bool:
+        """Whether t90 is known better than by the channel's suite entry."""
+        return self.is_usable and not stated_t90(channel)[1] <= self.t90_uncertainty_s
 
     def stated(self) -> dict[str, object]:
         """The keys of a channel's suite entry that say the same."""
