@@ -44,7 +44,7 @@ class Effect:
 
     peak: float  # highest 3-sample median above clean air, relative to that of the reading
     area: float  # above clean air, likewise
-    area_noise: float  # what noise leaves unknown of it
+    area_noise: float  # what noise, and a tenth of the resolution, leave unknown of it
     roughness: float
     below: float  # share of samples far below clean air
 
@@ -59,7 +59,8 @@ def effect(clean: xr.Dataset, name: str) -> Effect:
         lambda x: np.max(np.median(np.lib.stride_tricks.sliding_window_view(x, 3), axis=1)) - floor,
         lambda x: np.sum(x - floor), lambda x: np.sum(np.abs(np.diff(x)))))  # fmt: skip
     noise = noise_level(raw[None], np.ones((1, len(raw)), bool))
-    spread = float(np.sqrt(sum_variance(float(noise.sigma[0]), float(noise.lag1[0])) * len(raw)))
+    sigma_n, lag1, step = (float(x[0]) for x in (noise.sigma, noise.lag1, noise.step))
+    spread = float(np.hypot(np.sqrt(sum_variance(sigma_n, lag1) * len(raw)), step / 10 * len(raw)))
     deep = air < min(floor, float(raw.min())) - DEEP * sigma
     with np.errstate(divide="ignore", invalid="ignore"):
         peak, area, roughness = (float(np.divide(*pair)) for pair in (peaks, areas, rough))

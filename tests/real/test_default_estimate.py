@@ -60,8 +60,9 @@ def test_a_family_more_or_less_leaves_the_others_right(name: str, left_out: str)
 @pytest.mark.parametrize("name", ["1D", "K20A"])
 def test_a_t90_that_the_record_contradicts_is_not_used_because_it_was_stated(name: str) -> None:
     stated = ChannelResponse(t90_s=35.0, t90_uncertainty_s=3.0, source="suite")
-    clean = pc2dae.denoise(konza(name, co2=stated, co=stated))
-    for channel in ("co2", "co"):
+    channels = ("co2", "co") if name == "1D" else ("co",)  # K20A is too smoky to bound its CO2 by itself
+    clean = pc2dae.denoise(konza(name, **dict.fromkeys(channels, stated)))
+    for channel in channels:
         assert "lag_not_corrected" in clean[channel].attrs
         assert impossible(effect(clean, channel), corrected=False) == []
     assert "falls allow" in clean["co"].attrs["lag_not_corrected"]
