@@ -99,7 +99,8 @@ def channel_signals(
             quiet = ~near(air.smoke, max(margins), max(margins))
             time = flight.variables["time"].values
             periods = clean_periods(time, quiet, clean_air, rate_hz=suite.rate_hz)
-            smoky = tuple(p for p in clean_air if air.smoke[slice(*stated_samples(time, p))].mean() > _SMOKY)
+            rising = air.smoke if air.rising is None else air.rising
+            smoky = tuple(p for p in clean_air if rising[slice(*stated_samples(time, p))].mean() > _SMOKY)
         levels = [chosen_level(choice, v, s, suite[n], periods=periods) for v, s, n in zip(x, seen, names, strict=True)]
         air = above(air, shown, np.stack(levels), rows, rate_hz=suite.rate_hz, margins=margins, threshold=threshold)
         air = replace(air, background=choice.kind)

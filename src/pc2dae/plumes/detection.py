@@ -43,6 +43,7 @@ class SurroundingAir:
     clean: Mask
     smoke: Mask  # (time,): encounters from foot to foot
     background: str = RUNNING  # how the level was found
+    rising: Mask | None = None  # encounters before they were extended to where the air is clean
     other_level: Array | None = None  # another admissible level: of the cleanest parts, or their lower end
 
 
@@ -108,7 +109,7 @@ def among_smoke(
     air = above(air, x, level, species, rate_hz=rate_hz, margins=margins, threshold=threshold)
     smoke = held_mask(air.smoke, ~parts | air.smoke, 1)  # an encounter ends where the air is clean
     kind, lowest = CLEANEST if is_clean else UNCLEAN, lowest_level(x, window=window)
-    return replace(air, clean=air.clean & parts, smoke=smoke, background=kind, other_level=lowest)
+    return replace(air, clean=air.clean & parts, smoke=smoke, background=kind, rising=air.smoke, other_level=lowest)
 
 
 def above(

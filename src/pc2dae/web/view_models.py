@@ -305,8 +305,9 @@ class TrackShown(_Stored):
 
 
 class PlumeRow(_Stored):
-    """A crossing of smoke; excess and ratios as value and one-sigma uncertainty."""
+    """An encounter; excess and ratios as value and one-sigma uncertainty."""
 
+    kind: str = Field(default="encounter", description="smoke where two tracers of combustion rise and vary together")
     from_: Ms = Field(alias="from")
     to: Ms
     duration_s: float
@@ -325,6 +326,7 @@ class EmissionRatio(_Stored):
     systematic_sigma: float | None
     units: str
     resolution_s: float | None
+    share: float | None = Field(default=None, description="of the samples at which both species were measured")
     is_preferred: bool
     reason: str
 
@@ -339,6 +341,18 @@ class EmissionFactor(_Stored):
     random_sigma: float | None
     systematic_sigma: float | None
     units: str
+    share: float | None = None
+    is_good: bool = True
+
+
+class BackgroundShown(_Stored):
+    """The background of all excesses, and why it was chosen."""
+
+    kind: str
+    clean_share: float
+    is_good: bool
+    smoky: list[str] = Field(description="stated clean air that is itself in smoke, START/END")
+    reason: str
 
 
 class PlumesShown(_Stored):
@@ -350,5 +364,6 @@ class PlumesShown(_Stored):
     units: dict[str, str]
     ratios: list[EmissionRatio]
     emission_factors: list[EmissionFactor]
+    background: BackgroundShown | None = None
     assumed_gains: dict[str, float]
     mce_says: str | None
