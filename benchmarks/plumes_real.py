@@ -4,8 +4,8 @@
 
 Before: version 0.1, as measured when these records were first tried; of cut records, version 0.2. By hand: from the
 raw columns with the choices named in the row. z: (now − truth)/uncertainty; where the truth is taken from the same
-columns, the uncertainty of gains is left out, since they cancel, and the spread of the hand values is added. "Flagged": the result says that it is not to be relied
-on and what to do. The data are not part of the repository.
+columns, the uncertainty of gains is left out, since they cancel, and the spread of the hand values is added. "Flagged":
+the result says that it is not to be relied on, and what to do. The data are not part of the repository.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +14,7 @@ from pc2dae.calibration.budget import budget_of
 from pc2dae.errors import FlightError, Pc2daeError
 from pc2dae.flight.schema import observed
 from pc2dae.noise import Noise, noise_level, sum_variance
+from pc2dae.plumes.background import window_of
 from pc2dae.plumes.baselines import (
     CLEAN_AIR,
     Background,
@@ -23,6 +25,7 @@ from pc2dae.plumes.baselines import (
     parse_background,
     stated_samples,
 )
+from pc2dae.plumes.cleanest import height_over
 from pc2dae.plumes.detection import (
     AMBIGUOUS,
     RUNNING,
@@ -45,7 +48,8 @@ if TYPE_CHECKING:
 
 _NEAR_S = 10.0  # farther from any observation [s] a channel says nothing about smoke
 _OUTLIER = 5.0  # noise levels from which a reading is an outlier
-_SMOKY = 0.5  # share of stated clean air in encounters from which it is smoke
+_SMOKY = 0.5  # share of stated clean air in encounters from which it is smoke …
+_HIGH = 0.2  # … if it is so high in the range of the species, in the mean
 _CONSTANT = 1e-9  # relative variation below which a channel is treated as constant (rounding)
 
 
@@ -100,7 +104,9 @@ def channel_signals(
             time = flight.variables["time"].values
             periods = clean_periods(time, quiet, clean_air, rate_hz=suite.rate_hz)
             rising = air.smoke if air.rising is None else air.rising
-            smoky = tuple(p for p in clean_air if rising[slice(*stated_samples(time, p))].mean() > _SMOKY)
+            stated = {p: slice(*stated_samples(time, p)) for p in clean_air}
+            height = partial(height_over, shown, rows, window=window_of(suite.rate_hz))
+            smoky = tuple(p for p, at in stated.items() if rising[at].mean() > _SMOKY and height(at) > _HIGH)
         levels = [chosen_level(choice, v, s, suite[n], periods=periods) for v, s, n in zip(x, seen, names, strict=True)]
         air = above(air, shown, np.stack(levels), rows, rate_hz=suite.rate_hz, margins=margins, threshold=threshold)
         air = replace(air, background=choice.kind)

@@ -29,6 +29,12 @@ def cleanest_parts(values: Floats, species: Rows, *, window: int) -> tuple[Mask,
     return np.repeat(distance <= limit, _block(window))[: values.shape[-1]], is_clean
 
 
+def height_over(values: Floats, species: Rows, samples: slice, *, window: int) -> float:
+    """Mean height of all species over some samples, 0 at their lowest and 1 at their highest."""
+    height = _mean(_heights(values, values, species, window), axis=0)
+    return float(_mean(np.repeat(height, _block(window))[: values.shape[-1]][samples], axis=0))
+
+
 def lowest_level(values: Floats, *, window: int) -> Array:
     """Lower end of the blocks of each channel (channel, 1)."""
     return np.asarray(np.nanpercentile(_means(values, window), _LOW, axis=-1))[:, None]
