@@ -142,12 +142,15 @@ def _show_ratios(console: Console, found: Survey) -> None:
             console.print(f"no emission ratio: {why}", soft_wrap=True)
         return
     table = _table(f"emission ratios over {_count(found)} (✓ preferred)",
-                   ["ratio", "by", "value", "± 1σ", "random", "syst.", "units", "both measured"])  # fmt: skip
+                   ["ratio", "by", "value", "± 1σ", "random", "syst.", "units"])  # fmt: skip
     for row in ratios.to_dict("records"):
         mark = " ✓" if row["is_preferred"] else ""
-        table.add_row(_ratio_name(str(row["ratio"])), f"{row['method']}{mark}", *_figures(row), str(row["units"]),
-                      f"{100 * row['share']:.0f} %")  # fmt: skip
+        table.add_row(_ratio_name(str(row["ratio"])), f"{row['method']}{mark}", *_figures(row), str(row["units"]))
     console.print(table)
+    shares = {str(row["ratio"]): row["share"] for row in ratios.to_dict("records") if row["share"] < 1}
+    if shares:
+        parts = (f"{_ratio_name(name)} {100 * share:.0f} %" for name, share in shares.items())
+        console.print(f"share of samples at which both were measured: {', '.join(parts)}", soft_wrap=True)
     doubted = ratios.groupby("ratio", sort=False).filter(lambda rows: not rows["is_preferred"].any())
     for name, reason in dict(zip(doubted["ratio"], doubted["reason"], strict=True)).items():
         console.print(f"{_ratio_name(str(name))} is not to be relied on: {reason}", soft_wrap=True)
