@@ -112,7 +112,9 @@ def ratio_table(plumes: Plumes) -> Table | None:
         cells = [_cell(mine[mine["method"] == m]) for m in methods] + _parts(preferred)
         best = tuple(2 + i for i, m in enumerate(methods) if len(methods) > 1 and (preferred["method"] == m).any())
         unit = units(str(mine["units"].iloc[0]).replace("1", "–"))
-        rows.append(Row([_label(kind), unit, *cells, f"{100 * mine['share'].iloc[0]:.0f} %", _said(kind, mine)], best))
+        rows.append(
+            Row([_label(kind), unit, *cells, f"{100 * mine['share'].iloc[0]:.0f} %", _said(kind, mine)], best=best)
+        )
     head = ["ratio", "unit", *(_METHODS[m] for m in methods), "± random", "± systematic", "both measured", ""]
     unlike = ", ".join(map(_label, without_slope(whole)))
     notes = ["Bold: the method with the smaller uncertainty."] if len(methods) > 1 else []

@@ -114,6 +114,7 @@ EXAMPLES: dict[str, tuple[Any, Any]] = {
     "split_flight": ({"at": [_START + 600_000]}, [_FLIGHT]),
     "read_again": ({"suite": "my-payload", "zone": "-05:00"}, {"flight": _FLIGHT, "job": _JOB}),
     "denoise_flight": ({"method": "bayesshrink", "strength": 1.0}, {"run": {**_RUN, "method": "bayesshrink"}}),
+    "state_clean_air": ({"periods": [[_START, _START + 30_000]]}, {"run": _RUN, "job": {**_JOB, "kind": "clean_air"}}),
     "get_flight": (None, _DETAIL),
     "get_view": (None, _VIEW),
     "get_series": (None, {"time": _TIMES, "step_s": 1.0, "thinned": False, "channels": {"co_a": _CURVE}}),

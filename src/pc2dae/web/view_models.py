@@ -263,6 +263,7 @@ class FlightShown(_Stored):
     first: str | None
     intervals: list[tuple[Ms, Ms]]
     encounters: list[PlumeEncounter]
+    clean_air: list[tuple[Ms, Ms]] = Field(default=[], description="stated periods of clean air")
     flag_kinds: dict[str, str]
     flag_words: dict[str, str]
     metrics: dict[str, tuple[str, str | float | None]]
