@@ -104,9 +104,9 @@ def channel_signals(
             time = flight.variables["time"].values
             periods = clean_periods(time, quiet, clean_air, rate_hz=suite.rate_hz)
             rising = air.smoke if air.rising is None else air.rising
-            stated = {p: slice(*stated_samples(time, p)) for p in clean_air}
+            inside_of = {p: slice(*stated_samples(time, p)) for p in clean_air}
             height = partial(height_over, shown, rows, window=window_of(suite.rate_hz))
-            smoky = tuple(p for p, at in stated.items() if rising[at].mean() > _SMOKY and height(at) > _HIGH)
+            smoky = tuple(p for p, at in inside_of.items() if rising[at].mean() > _SMOKY and height(at) > _HIGH)
         levels = [chosen_level(choice, v, s, suite[n], periods=periods) for v, s, n in zip(x, seen, names, strict=True)]
         air = above(air, shown, np.stack(levels), rows, rate_hz=suite.rate_hz, margins=margins, threshold=threshold)
         air = replace(air, background=choice.kind)

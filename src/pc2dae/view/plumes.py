@@ -96,6 +96,8 @@ def plume_table(flight: xr.Dataset, plumes: Plumes, suite: Suite) -> Table | Non
     note = "Excess over background, integrated from the unbounded estimate; ± is one standard uncertainty: noise, "
     note += "calibration and the choice of background. Smoke: two tracers of combustion rise and vary together. "
     note += "–: one of the two was not measured, or the denominator's excess is below three times its uncertainty."
+    if (background := plumes.survey.background) is not None:
+        note += f" Background: {background.reason}."
     return Table(head, rows, (0, 1, 2), note=note)
 
 
@@ -113,7 +115,7 @@ def ratio_table(plumes: Plumes) -> Table | None:
         best = tuple(2 + i for i, m in enumerate(methods) if len(methods) > 1 and (preferred["method"] == m).any())
         unit = units(str(mine["units"].iloc[0]).replace("1", "–"))
         rows.append(
-            Row([_label(kind), unit, *cells, f"{100 * mine['share'].iloc[0]:.0f} %", _said(kind, mine)], best=best)
+            Row([_label(kind), unit, *cells, f"{100 * mine['share'].iloc[0]:.0f} %", _said(kind, preferred)], best=best)
         )
     head = ["ratio", "unit", *(_METHODS[m] for m in methods), "± random", "± systematic", "both measured", ""]
     unlike = ", ".join(map(_label, without_slope(whole)))
@@ -174,7 +176,7 @@ def _parts(rows: pd.DataFrame) -> list[str]:
 
 
 def _said(kind: str, rows: pd.DataFrame) -> str:
-    value = float(rows["value"].to_numpy()[0])
+    value = float(rows["value"].to_numpy()[0]) if len(rows) else np.nan
     return combustion(value) if kind == "mce" and np.isfinite(value) else ""
 
 

@@ -251,8 +251,8 @@ async function stateClean(periods) {
     const end = await follow(job.id, (now) => turn === latest && progress($("run-bar"), $("run-words"), now));
     if (end.state !== "done") throw new Problem(end.error || `clean air was ${end.state}`, end.hint ?? "");
     if (turn !== latest) return;
-    show($("run-work"), false);
     await load(turn);
+    show($("run-work"), false);
   } catch (problem) {
     if (turn === latest) { $("run-words").textContent = problem.line ?? String(problem); $("run-bar").value = 0; }
   }
