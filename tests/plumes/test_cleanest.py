@@ -92,6 +92,13 @@ def test_stated_clean_air_makes_the_background_and_smoke_in_it_is_named() -> Non
     assert not found.ratios["is_preferred"].any()
 
 
+def test_a_lone_gas_is_an_encounter_and_not_smoke() -> None:
+    record = flight(0 * T)
+    record["co"] = record["co"] + 5 * np.exp(-0.5 * ((T - 1200) / 15) ** 2)
+    found = survey(record)
+    assert found.kinds == ("encounter",)
+
+
 def test_clean_air_and_ratios_of_a_suite_are_used() -> None:
     stated = SUITE.model_copy(
         update={

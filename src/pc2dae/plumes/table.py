@@ -66,7 +66,13 @@ def encounter_table(flight: xr.Dataset, survey: Survey) -> pd.DataFrame:
         }
         row |= _position(flight, _peak(flight, survey, parts), parts) | _channel_columns(survey, parts)
         row |= _ratio_columns(ratios[ratios["scope"] == scope])
-        row |= _factor_columns(factors[factors["scope"] == scope])
+        mine = factors[factors["scope"] == scope]
+        good = survey.background is None or survey.background.is_good
+        row |= {
+            "background": survey.background and survey.background.kind,
+            "is_good": bool(good and mine["is_good"].all()),
+        }
+        row |= _factor_columns(mine)
         rows.append(row)
     by_name = ratios.sort_values("ratio", kind="stable")  # the columns of a ratio side by side
     results = [*_ratio_columns(by_name), *_factor_columns(factors)]
