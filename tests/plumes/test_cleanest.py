@@ -112,3 +112,6 @@ def test_clean_air_and_ratios_of_a_suite_are_used() -> None:
     assert found.background is not None
     assert found.background.kind == "clean-air"
     assert "co2/co" in set(found.ratios["ratio"])
+    other = survey(record.assign_coords(time=record["time"] + np.timedelta64(1, "D")))  # another flight of the payload
+    assert other.background is not None
+    assert other.background.kind == "cleanest"

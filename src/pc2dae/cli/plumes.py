@@ -56,7 +56,7 @@ def plumes(
 
     from pc2dae.pipeline import open_flight
     from pc2dae.plumes import Fuel, campaign_factors, survey
-    from pc2dae.plumes.baselines import parse_period
+    from pc2dae.plumes.baselines import parse_period, within_flight
     from pc2dae.plumes.files import check_plumes_target, write_plumes
 
     if out is not None:
@@ -65,10 +65,12 @@ def plumes(
     fuel = Fuel(fuel_carbon, fuel_carbon_uncertainty)
     opened = [open_flight(path, suite=suite) for path in flights]
     periods = [parse_period(text) for text in clean_air]
-    found = [
-        survey(flight, fuel=fuel, background=background, threshold=threshold, clean_air=periods, ratios=ratio)
-        for flight in opened
-    ]
+    found = []
+    for flight in opened:  # a period of one flight of a campaign is not one of the others
+        mine = within_flight(periods, flight.variables["time"].values) if len(opened) > 1 else periods
+        found.append(
+            survey(flight, fuel=fuel, background=background, threshold=threshold, clean_air=mine, ratios=ratio)
+        )
     campaign = campaign_factors([one.totals for one in found], fuel) if len(found) > 1 else {}
     if out is not None:
         write_plumes(zip(opened, found, strict=True), out)

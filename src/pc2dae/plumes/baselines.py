@@ -142,6 +142,11 @@ def stated_samples(time: Sequence[np.datetime64] | Array, period: Period) -> tup
     return first, last
 
 
+def within_flight(periods: Iterable[Period], time: Array) -> list[Period]:
+    """The periods that a flight has samples of; others are of another flight of the same payload or campaign."""
+    return [(start, end) for start, end in periods if start <= time[-1] and end > time[0]]
+
+
 def _line(x: Array, seen: Mask, name: str, periods: Sequence[tuple[int, int]]) -> Array:
     """Straight lines between the means of the periods, constant before the first and after the last."""
     at, level = [], []

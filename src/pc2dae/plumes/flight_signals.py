@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pc2dae.plumes.baselines import Period, parse_period
+from pc2dae.plumes.baselines import Period, parse_period, within_flight
 from pc2dae.plumes.channel_signals import channel_signals
 from pc2dae.plumes.detection import RUNNING, THRESHOLD
 from pc2dae.plumes.emission import EMITTED, particles_per_mole
@@ -49,7 +49,7 @@ def flight_signals(
 ) -> FlightSignals:
     """The signals of a flight; `background`, `threshold` and `clean_air` as in `channel_signals`."""
     if not clean_air and background == RUNNING:
-        clean_air = [parse_period(text) for text in suite.plumes.clean_air]
+        clean_air = within_flight(map(parse_period, suite.plumes.clean_air), flight.variables["time"].values)
     signals_of = partial(channel_signals, background=background, threshold=threshold, clean_air=clean_air)
     channels = signals_of(flight, suite)
     molar, molar_suite, unconverted = gases_in_ppb(flight, suite)
