@@ -75,7 +75,7 @@ def test_units_in_brackets_are_shown_not_taken_for_markup() -> None:
 def test_plumes_tells_apart_what_began_before_the_record(clean: Path, tmp_path: Path) -> None:
     write_flight(read_flight(clean).isel(time=slice(350, None)), tmp_path / "late.nc")
     shown = CliRunner().invoke(app, ["plumes", str(tmp_path / "late.nc")]).output
-    assert "no emission ratio: no smoke" in shown
+    assert "no emission ratio: no encounter" in shown
     assert re.search(r"co_a is elevated from its first sample \(\+[45],\d+ ppb for \d+ s\): smoke before", shown)
     found = json.loads(CliRunner().invoke(app, ["plumes", str(tmp_path / "late.nc"), "--json"]).stdout)
     assert "co_a" in [row["channel"] for row in found["begun"]]
@@ -116,7 +116,7 @@ def test_several_flights_are_a_campaign(clean: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--background", "runing"], "unknown background 'runing'; choose one of running"),
+        (["--background", "runing"], "unknown background 'runing'; known: running"),
         (["--background", "percentile:101"], "invalid percentile '101'"),
         (["--clean-air", "18:00"], "--clean-air 18:00 is not START/END"),
         (["--clean-air", "2025-10-14T18:00/2025-10-14T18:01"], "has no time zone"),
@@ -146,4 +146,7 @@ def test_plumes_of_nothing_say_nothing(tmp_path: Path) -> None:
     (whole,) = found.pop("table")
     assert whole["scope"] == "flight"
     empty = {"encounters": [], "begun": [], "ratios": [], "emission_factors": [], "assumed_gains": {}, "notes": []}
+    background = found.pop("background")
+    assert (background["kind"], background["is_good"]) == ("running", True)
+    assert found.pop("covariance") == []
     assert found == {"flight": str(tmp_path / "clean.nc")} | empty

@@ -8,7 +8,7 @@ from pc2dae.view.plumes import Plumes, ratio_table
 
 
 def plumes(*methods: tuple[str, str]) -> Plumes:
-    figures = (0.05, 0.01, 0.008, 0.006, "1", 4.0)
+    figures = (0.05, 0.01, 0.008, 0.006, "1", 4.0, 1.0)
     rows = [("flight", pd.Timestamp(0), ratio, method, *figures, method == "integral", "") for ratio, method in methods]
     none, no_factor = (pd.DataFrame(columns=columns) for columns in (ENCOUNTER_COLUMNS, FACTOR_COLUMNS))
     return Plumes(Survey(none, pd.DataFrame(rows, columns=RATIO_COLUMNS), none, no_factor), {}, [])

@@ -158,3 +158,29 @@ def test_print_and_pictures_show_everything(opened: Open, until: Until, shots: P
     assert len(re.findall(rb"/Type\s*/Page\b", (shots / "look-print.pdf").read_bytes())) > 2
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"  # again
     assert page.locator(".printed").count() == 0
+
+
+STATED = (
+    "fetch(`/api/flights/${location.hash.match(/[A-Za-z0-9_-]{8,}/)[0]}`).then((r) => r.json())"
+    ".then((f) => fetch(`/api/flights/${f.id}/view?run=${f.default_run}`)).then((r) => r.json())"
+    ".then((view) => view.clean_air.length)"
+)
+
+
+def test_clean_air_is_marked_by_dragging_several_times(opened: Open, until: Until, shots: Path) -> None:
+    page = opened()
+    ready(page)
+    page.click("#mark-clean")
+    for count, (left, right) in enumerate([(0.02, 0.08), (0.9, 0.97)], 1):
+        page.evaluate(f"document.querySelector('{PANEL}').scrollIntoView({{ behavior: 'instant' }})")
+        box = page.locator(f"{PLOT} .u-over").first.bounding_box()
+        y = box["y"] + box["height"] / 2
+        drag(page, (box["x"] + left * box["width"], y), (box["x"] + right * box["width"], y))
+        until(page, f"{STATED}.then((n) => n === {count})")
+        until(page, "document.getElementById('run-work').hidden && !document.getElementById('forget-clean').hidden")
+    page.screenshot(path=shots / "look-clean-air.png")
+    assert "ratio" in page.inner_text("#plume-tables")
+    page.click("#mark-clean")
+    page.click("#forget-clean")
+    until(page, f"{STATED}.then((n) => n === 0)")
+    until(page, "document.getElementById('forget-clean').hidden")

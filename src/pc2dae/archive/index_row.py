@@ -14,12 +14,11 @@ from pc2dae.denoiser import Estimate
 from pc2dae.flight.schema import suite_of
 from pc2dae.metrics import ALL, score
 from pc2dae.metrics.flight import denoised_suite, estimate_of, raw_arrays
-from pc2dae.plumes.emission import NEEDED, Fuel, emission_factors
-from pc2dae.plumes.excess import Excess, add_up
+from pc2dae.plumes.emission import NEEDED, Fuel, factors_over
 from pc2dae.plumes.flight_signals import flight_signals
 from pc2dae.plumes.ratio_rows import LEAST_SNR, RATIOS
 from pc2dae.plumes.ratios import Ratio, combustion_efficiency, integral_ratio
-from pc2dae.plumes.signals import Signal
+from pc2dae.plumes.signals import Signal, over_common
 from pc2dae.plumes.species import have_ratio
 from pc2dae.suite import Suite
 
@@ -73,33 +72,29 @@ def _plumes(clean: xr.Dataset) -> dict[str, int | float | None]:
     suite = suite_of(clean)
     found = flight_signals(clean, suite)
     species, intervals = found.species, found.intervals
-    excess = _totals(species, intervals)
-    gases = {name: total for name, total in excess.items() if species[name].units == "ppb"}
-    emitted = gases | _totals(found.particles, intervals)
-    factors = emission_factors(emitted, Fuel()) if intervals else {}
+    emitted = {name: signal for name, signal in found.emitted.items() if name in (*FACTORS, "ch4")}
+    factors = {name: one for name, (one, _) in factors_over(emitted, intervals, Fuel()).items()} if intervals else {}
     row: dict[str, int | float | None] = {"plumes": len(intervals)}
-    row |= _with_sigma(RATIO_COLUMNS, _ratios(species, excess) if intervals else {})
+    row |= _with_sigma(RATIO_COLUMNS, _ratios(species, intervals) if intervals else {})
     row |= _with_sigma([f"ef_{name}" for name in FACTORS], {f"ef_{name}": factor for name, factor in factors.items()})
-    carbon = sum(emitted[name].value for name in NEEDED) if factors else 0.0
+    carbon = sum(emitted[name].over(part).value for name in NEEDED for part in intervals) if factors else 0.0
     row["excess_carbon"] = carbon / suite.rate_hz if factors else None  # [ppb s], weight of a flight
     return row
 
 
-def _totals(species: Mapping[str, Signal], intervals: Sequence[tuple[int, int]]) -> dict[str, Excess]:
-    """Excess over all intervals together of each species that the index needs."""
-    return {name: add_up(map(species[name].over, intervals)) for name in (*FACTORS, "ch4") if name in species}
-
-
-def _ratios(species: Mapping[str, Signal], excess: Mapping[str, Excess]) -> dict[str, Ratio]:
+def _ratios(species: Mapping[str, Signal], intervals: Sequence[tuple[int, int]]) -> dict[str, Ratio]:
     """Ratios of integrals and combustion efficiency, as far as their denominator is significant."""
     found: dict[str, Ratio] = {}
     for name, (above, below) in RATIOS.items():
-        if not {above, below} <= excess.keys() or not excess[below].value > LEAST_SNR * excess[below].sigma:
+        if not {above, below} <= species.keys():
             continue
         if have_ratio(species[above].units, species[below].units, above=above):
-            found[name.replace("/", "_")] = integral_ratio(excess[above], excess[below])
-            if name == "co/co2":
-                found["mce"] = combustion_efficiency(excess["co"], excess["co2"])
+            pair = [species[above], species[below]]
+            numerator, denominator = over_common(pair, intervals, pair[0].measured & pair[1].measured)
+            if denominator.value > LEAST_SNR * denominator.sigma:
+                found[name.replace("/", "_")] = integral_ratio(numerator, denominator)
+                if name == "co/co2":
+                    found["mce"] = combustion_efficiency(numerator, denominator)
     return {name: ratio for name, ratio in found.items() if ratio.sigma > 0}
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from pc2dae.arrays import Array
     from pc2dae.plumes import Ratio, Survey
 
 _LEFT = ("ratio", "by", "units", "species", "channel", "onset", "scope")  # columns of text
@@ -27,11 +28,12 @@ def plumes(
     flights: list[Path] = typer.Argument(
         ..., metavar="FLIGHT...", help="Clean flights; raw ones work too. Several are one campaign."
     ),
-    background: str = typer.Option(
-        "running", help="running, percentile[:P], clean-air, stated (in the suite) or pybaselines:NAME."
-    ),
+    background: str = typer.Option("running", help="running, percentile[:P], clean-air or stated (in the suite)."),
     clean_air: list[str] = typer.Option(
-        [], metavar="START/END", help="Clean air for --background clean-air, else found; repeatable."
+        [], metavar="START/END", help="A period of clean air, which the background is drawn through; repeatable."
+    ),
+    ratio: list[str] = typer.Option(
+        [], metavar="A/B", help="A further ratio of two species or channels, as so2/co2; repeatable."
     ),
     threshold: float = typer.Option(
         4.5, help="Of an encounter, in standard deviations of the air outside plumes, noise included."
@@ -54,7 +56,7 @@ def plumes(
 
     from pc2dae.pipeline import open_flight
     from pc2dae.plumes import Fuel, campaign_factors, survey
-    from pc2dae.plumes.baselines import parse_period
+    from pc2dae.plumes.baselines import parse_period, within_flight
     from pc2dae.plumes.files import check_plumes_target, write_plumes
 
     if out is not None:
@@ -63,9 +65,12 @@ def plumes(
     fuel = Fuel(fuel_carbon, fuel_carbon_uncertainty)
     opened = [open_flight(path, suite=suite) for path in flights]
     periods = [parse_period(text) for text in clean_air]
-    found = [
-        survey(flight, fuel=fuel, background=background, threshold=threshold, clean_air=periods) for flight in opened
-    ]
+    found = []
+    for flight in opened:  # a period of one flight of a campaign is not one of the others
+        mine = within_flight(periods, flight.variables["time"].values) if len(opened) > 1 else periods
+        found.append(
+            survey(flight, fuel=fuel, background=background, threshold=threshold, clean_air=mine, ratios=ratio)
+        )
     campaign = campaign_factors([one.totals for one in found], fuel) if len(found) > 1 else {}
     if out is not None:
         write_plumes(zip(opened, found, strict=True), out)
@@ -95,6 +100,7 @@ def plumes(
 def _as_dict(path: Path, flight: xr.Dataset, found: Survey) -> dict[str, Any]:
     import json
 
+    from pc2dae.plumes.ratios import covariance
     from pc2dae.plumes.table import encounter_table
 
     tables = {
@@ -108,8 +114,20 @@ def _as_dict(path: Path, flight: xr.Dataset, found: Survey) -> dict[str, Any]:
         for name in table.select_dtypes("datetime"):
             table[name] = table[name].dt.tz_localize("UTC")
     text = {k: t.to_json(orient="records", date_format="iso", double_precision=15) for k, t in tables.items()}
-    rest = {"assumed_gains": found.assumed_gains, "notes": list(found.notes)}
+    rest: dict[str, Any] = {
+        "assumed_gains": found.assumed_gains,
+        "notes": list(found.notes),
+        "background": None if found.background is None else found.background.facts(),
+    }
+    rest["covariance"] = [
+        {"scope": scope, "names": list(results), "matrix": _finite(covariance(list(results.values())))}
+        for scope, results in found.results.items() if results
+    ]  # fmt: skip
     return {"flight": str(path)} | {key: json.loads(value) for key, value in text.items()} | rest
+
+
+def _finite(matrix: Array) -> list[list[float | None]]:
+    return [[float(x) if isfinite(x) else None for x in row] for row in matrix]
 
 
 def _show_ratios(console: Console, found: Survey) -> None:
@@ -118,18 +136,26 @@ def _show_ratios(console: Console, found: Survey) -> None:
     from pc2dae.plumes.systematic import assumed_text
 
     ratios = found.ratios[found.ratios.scope == "flight"]
+    if found.background is not None:
+        console.print(f"background: {found.background.reason}", soft_wrap=True)
     if ratios.empty:
-        why = "no smoke, fewer than two of CO, CO₂, BC, NOₓ, PM2.5 rose in it, or their units cannot be compared"
-        console.print(f"no emission ratio: {why}", soft_wrap=True)
+        why = "no encounter, fewer than two of CO, CO₂, BC, NOₓ, PM2.5 rose in it, or their units cannot be compared"
+        if found.background is None or found.background.is_good:
+            console.print(f"no emission ratio: {why}", soft_wrap=True)
         return
-    table = _table(f"emission ratios over {_count(found)} with smoke (✓ preferred)",
+    table = _table(f"emission ratios over {_count(found)} (✓ preferred)",
                    ["ratio", "by", "value", "± 1σ", "random", "syst.", "units"])  # fmt: skip
     for row in ratios.to_dict("records"):
         mark = " ✓" if row["is_preferred"] else ""
         table.add_row(_ratio_name(str(row["ratio"])), f"{row['method']}{mark}", *_figures(row), str(row["units"]))
     console.print(table)
-    for row in ratios[ratios["reason"].str.contains("differ") & ratios["is_preferred"]].to_dict("records"):
-        console.print(f"{_ratio_name(str(row['ratio']))} by {row['method']}: {row['reason']}", soft_wrap=True)
+    shares = {str(row["ratio"]): row["share"] for row in ratios.to_dict("records") if row["share"] < 1}
+    if shares:
+        parts = (f"{_ratio_name(name)} {100 * share:.0f} %" for name, share in shares.items())
+        console.print(f"share of samples at which both were measured: {', '.join(parts)}", soft_wrap=True)
+    doubted = ratios.groupby("ratio", sort=False).filter(lambda rows: not rows["is_preferred"].any())
+    for name, reason in dict(zip(doubted["ratio"], doubted["reason"], strict=True)).items():
+        console.print(f"{_ratio_name(str(name))} is not to be relied on: {reason}", soft_wrap=True)
     for name in without_slope(ratios):
         why = f"the two hardly rise together (r below {LEAST_CORRELATION:g})"
         console.print(f"no slope for {_ratio_name(name)}: {why}")
@@ -210,7 +236,11 @@ def _figures(row: dict[Any, Any]) -> list[str]:
 
 
 def _count(found: Survey) -> str:
-    return f"{len(found.intervals)} encounter{'' if len(found.intervals) == 1 else 's'}"
+    from pc2dae.plumes.ratio_rows import SMOKE
+
+    smoke = found.kinds.count(SMOKE)
+    said = "all smoke" if smoke == len(found.kinds) else f"{smoke} of them smoke"
+    return f"{len(found.intervals)} encounter{'' if len(found.intervals) == 1 else 's'}, {said}"
 
 
 def _ratio_name(name: str) -> str:

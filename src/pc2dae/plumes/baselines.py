@@ -2,45 +2,74 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
-from inspect import getmembers, isfunction
 
 import numpy as np
 
 from pc2dae.arrays import Array, Floats, Mask
 from pc2dae.calibration.intervals import stamp
-from pc2dae.errors import FlightError, Pc2daeError
+from pc2dae.errors import FlightError, Pc2daeError, nearest_first
+from pc2dae.plumes.detection import CLEANEST, RUNNING, UNCLEAN
 from pc2dae.plumes.encounters import runs
 from pc2dae.suite import Channel
 
-RUNNING, PERCENTILE, CLEAN_AIR, STATED, PYBASELINES = "running", "percentile", "clean-air", "stated", "pybaselines"
-BACKGROUNDS = (RUNNING, PERCENTILE, f"{PERCENTILE}:P", CLEAN_AIR, STATED, f"{PYBASELINES}:NAME")
+PERCENTILE, CLEAN_AIR, STATED = "percentile", "clean-air", "stated"
+BACKGROUNDS = (RUNNING, PERCENTILE, f"{PERCENTILE}:P", CLEAN_AIR, STATED)
 _PERCENT = 10.0  # percentile that is taken as clean air
-_POINTS = 1000  # length of a record for which the defaults of baseline methods are made
 _LEAST_S = 60.0  # of a stretch of clean air that is found …
 _MOST_S = 300.0  # … and how much of it is averaged
-_SHOWN = 12  # names in an error
-_NOT_ALONE = {"collab_pls", "interp_pts"}  # baseline methods that need more than one record
 
 Period = tuple[np.datetime64, np.datetime64]
 
 
 @dataclass(frozen=True)
 class Background:
-    """A choice of background: its kind, the percentile [%] or the name of a baseline method."""
+    """A choice of background: its kind and, of a percentile, which [%]."""
 
     kind: str = RUNNING
     percent: float = _PERCENT
-    method: str = ""
+
+
+@dataclass(frozen=True)
+class BackgroundUsed:
+    """The background of a flight's numbers, and what speaks against it."""
+
+    kind: str  # RUNNING, CLEANEST, UNCLEAN, or a choice
+    clean_share: float  # of the record that is clean air
+    smoky: tuple[Period, ...] = ()  # stated clean air that is smoke
+
+    @property
+    def is_good(self) -> bool:
+        """Whether it was taken from clean air."""
+        return self.kind != UNCLEAN and not self.smoky
+
+    def facts(self) -> dict[str, object]:
+        """For JSON."""
+        smoky = ["/".join(map(_stamp, period)) for period in self.smoky]
+        return {"kind": self.kind, "clean_share": self.clean_share, "is_good": self.is_good, "smoky": smoky,
+                "reason": self.reason}  # fmt: skip
+
+    @property
+    def reason(self) -> str:
+        """Which background was used, and why; in one line."""
+        share = f"{100 * self.clean_share:.0f} % of the record"
+        if self.smoky:
+            parts = ", ".join("/".join(map(_stamp, period)) for period in self.smoky)
+            return f"stated clean air {parts} is itself in smoke: state other periods with --clean-air START/END"
+        return {
+            RUNNING: f"running level of the clean air between encounters, {share}",
+            CLEANEST: f"level of the cleanest parts, {share}: smoke is its normal state",
+            UNCLEAN: "no clean air in this record, all of it may be smoke: mark a minute of air before or after the"
+                     " smoke with --clean-air START/END, or state the key `background` of the channels",
+        }.get(self.kind, f"{self.kind}, as chosen")  # fmt: skip
 
 
 def parse_background(text: str) -> Background:
-    """A background as users write it: running, percentile[:P], clean-air, stated or pybaselines:NAME.
+    """A background as users write it: running, percentile[:P], clean-air or stated.
 
     >>> parse_background("percentile:5")
-    Background(kind='percentile', percent=5.0, method='')
+    Background(kind='percentile', percent=5.0)
     """
     kind, colon, argument = text.partition(":")
     if kind == PERCENTILE and colon:
@@ -51,12 +80,8 @@ def parse_background(text: str) -> Background:
         if not 0.0 <= percent <= 100.0:
             raise Pc2daeError(f"invalid percentile '{argument}'", hint="give a number from 0 to 100, as percentile:5")
         return Background(kind, percent)
-    if kind == PYBASELINES:
-        if argument not in (names := baseline_methods()):
-            raise Pc2daeError(f"unknown method '{argument}' of pybaselines", hint=_nearest_first(argument, names))
-        return Background(kind, method=argument)
     if colon or kind not in (RUNNING, PERCENTILE, CLEAN_AIR, STATED):
-        raise Pc2daeError(f"unknown background '{text}'", hint=_nearest_first(text, BACKGROUNDS))
+        raise Pc2daeError(f"unknown background '{text}'", hint=nearest_first(text, BACKGROUNDS))
     return Background(kind)
 
 
@@ -73,13 +98,6 @@ def parse_period(text: str) -> Period:
     return stamp(parts[0], where), stamp(parts[1], where)
 
 
-def baseline_methods() -> list[str]:
-    """Names of the baseline methods of pybaselines that need one record only."""
-    from pybaselines import Baseline
-
-    return [name for name, _ in getmembers(Baseline, isfunction) if name[0] != "_" and name not in _NOT_ALONE]
-
-
 def chosen_level(
     choice: Background, values: Floats, seen: Mask, channel: Channel, *, periods: Sequence[tuple[int, int]]
 ) -> Array:
@@ -93,9 +111,7 @@ def chosen_level(
                 f"the suite states no background for {channel.name}", hint="add the key `background` to the channel"
             )
         return np.full(len(x), channel.background)
-    if choice.kind == CLEAN_AIR:
-        return _line(x, seen, channel.name, periods)
-    return _baseline(choice.method, x)
+    return _line(x, seen, channel.name, periods)
 
 
 def clean_periods(
@@ -106,23 +122,29 @@ def clean_periods(
     Without any, what is `clean` for a minute or more at the beginning and at the end of the record, five minutes of
     each; or the longest such stretch if there is one only.
     """
-    t = np.asarray(time)
-    found = []
-    for start, end in stated:
-        first, last = (int(i) for i in np.searchsorted(t, [start, end]))
-        if last - first < 1:
-            raise FlightError(
-                f"no samples of clean air from {start} to {end}", hint=f"the flight is from {t[0]} to {t[-1]} (UTC)"
-            )
-        found.append((first, last))
-    if found:
-        return sorted(found)
+    if found := sorted(stated_samples(time, period) for period in stated):
+        return found
     most = round(_MOST_S * rate_hz)
     long = [(int(a), int(b)) for a, b in runs(clean) if b - a >= _LEAST_S * rate_hz]
     if not long:
         raise FlightError("no clean air of a minute or more was found", hint="state some with --clean-air START/END")
     (begin, a), (b, finish) = long[0], long[-1]
     return [(begin, min(a, begin + most)), (max(b, finish - most), finish)] if len(long) > 1 else long
+
+
+def stated_samples(time: Sequence[np.datetime64] | Array, period: Period) -> tuple[int, int]:
+    """[start, stop) samples of a stated period; an error if it has none."""
+    t = np.asarray(time)
+    first, last = (int(i) for i in np.searchsorted(t, period))
+    if last - first < 1:
+        start, end, begin, finish = map(_stamp, (*period, t[0], t[-1]))
+        raise FlightError(f"no samples of clean air from {start} to {end}", hint=f"the flight is {begin}/{finish}")
+    return first, last
+
+
+def within_flight(periods: Iterable[Period], time: Array) -> list[Period]:
+    """The periods that a flight has samples of; others are of another flight of the same payload or campaign."""
+    return [(start, end) for start, end in periods if start <= time[-1] and end > time[0]]
 
 
 def _line(x: Array, seen: Mask, name: str, periods: Sequence[tuple[int, int]]) -> Array:
@@ -140,25 +162,5 @@ def _line(x: Array, seen: Mask, name: str, periods: Sequence[tuple[int, int]]) -
     return np.interp(np.arange(len(x)), at, level)
 
 
-def _baseline(method: str, x: Array) -> Array:
-    """A baseline by pybaselines with its defaults, of means so long that the record has up to 1,000 of them."""
-    from pybaselines import Baseline
-
-    size = -(-len(x) // _POINTS)
-    pad = np.concatenate([x, np.full(-len(x) % size, x[-1])])
-    means = pad.reshape(-1, size).mean(axis=1)
-    at = np.minimum((np.arange(len(means)) + 0.5) * size - 0.5, len(x) - 1.0)
-    fit: Callable[[Array], tuple[Array, dict[str, object]]] = getattr(Baseline(at), method)
-    try:
-        level, _ = fit(means)
-    except (ValueError, TypeError, IndexError, np.linalg.LinAlgError) as error:
-        raise FlightError(
-            f"pybaselines:{method} fails on this record: {error}", hint="choose another background"
-        ) from error
-    return np.interp(np.arange(len(x)), at, level)
-
-
-def _nearest_first(name: str, choices: Iterable[str]) -> str:
-    near = sorted(choices, key=lambda choice: -SequenceMatcher(None, name.lower(), choice.lower()).ratio())
-    more = f" and {len(near) - _SHOWN} more" if len(near) > _SHOWN else ""
-    return f"choose one of {', '.join(near[:_SHOWN])}{more}"
+def _stamp(time: np.datetime64) -> str:
+    return f"{time.astype('datetime64[s]')}Z"

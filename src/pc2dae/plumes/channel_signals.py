@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,27 +14,42 @@ from pc2dae.calibration.budget import budget_of
 from pc2dae.errors import FlightError, Pc2daeError
 from pc2dae.flight.schema import observed
 from pc2dae.noise import Noise, noise_level, sum_variance
+from pc2dae.plumes.background import window_of
 from pc2dae.plumes.baselines import (
     CLEAN_AIR,
-    RUNNING,
     Background,
+    BackgroundUsed,
     Period,
     chosen_level,
     clean_periods,
     parse_background,
+    stated_samples,
 )
-from pc2dae.plumes.detection import AMBIGUOUS, THRESHOLD, above, alone, find_air
+from pc2dae.plumes.cleanest import height_over
+from pc2dae.plumes.detection import (
+    AMBIGUOUS,
+    RUNNING,
+    THRESHOLD,
+    UNCLEAN,
+    above,
+    alone,
+    among_smoke,
+    find_air,
+)
 from pc2dae.plumes.excess import estimate_sum_variance
+from pc2dae.plumes.outdoor import outdoor_range
 from pc2dae.plumes.signals import Signal, margin_of
 from pc2dae.plumes.species import smoke_sensors
 from pc2dae.plumes.systematic import channel_sources
-from pc2dae.suite import Suite
+from pc2dae.suite import Channel, Suite
 
 if TYPE_CHECKING:
     import xarray as xr
 
 _NEAR_S = 10.0  # farther from any observation [s] a channel says nothing about smoke
 _OUTLIER = 5.0  # noise levels from which a reading is an outlier
+_SMOKY = 0.5  # share of stated clean air in encounters from which it is smoke …
+_HIGH = 0.2  # … if it is so high in the range of the species, in the mean
 _CONSTANT = 1e-9  # relative variation below which a channel is treated as constant (rounding)
 
 
@@ -46,8 +63,8 @@ def channel_signals(
 ) -> dict[str, Signal]:
     """Signal of each channel over its background; channels without observations are omitted.
 
-    `background` as in `parse_background`, `threshold` in standard deviations of the air outside plumes, `clean_air` the
-    periods (UTC) of the background "clean-air".
+    `background` as in `parse_background`, `threshold` in standard deviations of the air outside plumes, `clean_air`
+    stated periods (UTC), which make the background "clean-air".
     """
     choice = _checked(background, threshold, clean_air)
     names = [n for n in suite.names if observed(flight, n).any() and np.isfinite(_best(flight, n)).any()]
@@ -77,13 +94,23 @@ def channel_signals(
     watched = near(seen, margin, margin)
     shown = np.where(watched, x, np.nan)
     air = find_air(shown, floor, rows, rate_hz=suite.rate_hz, margins=margins, threshold=threshold)
+    spans = np.array([_span(suite[name]) for name in names])
+    air = among_smoke(air, shown, floor, rows, spans, rate_hz=suite.rate_hz, margins=margins, threshold=threshold)
+    smoky: tuple[Period, ...] = ()
     if choice.kind != RUNNING:
         periods: list[tuple[int, int]] = []
         if choice.kind == CLEAN_AIR:
             quiet = ~near(air.smoke, max(margins), max(margins))
-            periods = clean_periods(flight.variables["time"].values, quiet, clean_air, rate_hz=suite.rate_hz)
+            time = flight.variables["time"].values
+            periods = clean_periods(time, quiet, clean_air, rate_hz=suite.rate_hz)
+            rising = air.smoke if air.rising is None else air.rising
+            inside_of = {p: slice(*stated_samples(time, p)) for p in clean_air}
+            height = partial(height_over, shown, rows, window=window_of(suite.rate_hz))
+            smoky = tuple(p for p, at in inside_of.items() if rising[at].mean() > _SMOKY and height(at) > _HIGH)
         levels = [chosen_level(choice, v, s, suite[n], periods=periods) for v, s, n in zip(x, seen, names, strict=True)]
         air = above(air, shown, np.stack(levels), rows, rate_hz=suite.rate_hz, margins=margins, threshold=threshold)
+        air = replace(air, background=choice.kind)
+    used = BackgroundUsed(air.background, float(air.clean.any(axis=0).mean()), smoky)
     inside = near(air.smoke, max(margins), max(margins))
     level = air.level
     lone = np.full((len(names), 1), alone(len(votes), threshold))
@@ -95,12 +122,18 @@ def channel_signals(
     budgets = [budget_of(flight, name) for name in names]
     drifts = [0.0 if budget is None else budget.drift for budget in budgets]
     sources = [channel_sources(suite, n, budget, excess) for n, budget in zip(names, budgets, strict=True)]
+    if air.other_level is not None and choice.kind == RUNNING:
+        for name, own, row, other in zip(names, sources, level, air.other_level, strict=True):
+            own["background cleanest"] = (1.0, row - other)
+            if air.background == UNCLEAN:
+                own["background outdoor"] = (1.0, row - (outdoor_range(suite[name]) or (suite[name].lower_bound,))[0])
     rates = [suite.rate_hz] * len(names)
     removed = [_removed(flight, name, own) for name, own in zip(names, seen, strict=True)]
     residuals = [_residual(flight, n, own, noisy) for n, own, noisy in zip(names, seen, sigma, strict=True)]
     smoke = [air.smoke] * len(names)
     columns = zip(excess.values(), level, limit, sigma, variance, seen, unseen, errors, t90s, widths, units, rates,
-                  air.clean, smoke, drifts, sources, residuals, removed, reaches, strict=True)  # fmt: skip
+                  air.clean, smoke, drifts, sources, residuals, removed, reaches, [used] * len(names),
+                  strict=True)  # fmt: skip
     return {name: Signal(*column) for name, column in zip(names, columns, strict=True)}
 
 
@@ -108,11 +141,19 @@ def _checked(background: str, threshold: float, clean_air: Sequence[Period]) -> 
     if not (np.isfinite(threshold) and threshold > 0):
         raise Pc2daeError(f"invalid threshold {threshold:g}", hint="give a number of standard deviations above 0")
     choice = parse_background(background)
+    if clean_air and choice.kind == RUNNING:
+        return Background(CLEAN_AIR)
     if clean_air and choice.kind != CLEAN_AIR:
         raise Pc2daeError(
             f"clean air is stated, but the background is '{background}'", hint=f"choose the background {CLEAN_AIR}"
         )
     return choice
+
+
+def _span(channel: Channel) -> float:
+    """How much outdoor air varies in a channel, infinite where that is not known."""
+    limits = outdoor_range(channel)
+    return np.inf if limits is None else limits[1] - limits[0]
 
 
 def _response(flight: xr.Dataset, suite: Suite, name: str) -> tuple[float, float, float]:

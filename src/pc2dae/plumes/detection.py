@@ -8,12 +8,13 @@ drift.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from pc2dae.arrays import Array, Floats, Mask, near
-from pc2dae.plumes.background import RunningMedian, first_estimate, running_scatter, window_of
+from pc2dae.plumes.background import RunningMedian, first_estimate, running_level, running_scatter, window_of
+from pc2dae.plumes.cleanest import Rows, cleanest_parts, follows_smoke, lowest_level
 from pc2dae.plumes.encounters import SHORTEST, held_mask, long_runs, runs, without_gaps
 
 THRESHOLD = 4.5  # standard deviations of the air outside plumes
@@ -27,8 +28,10 @@ _ROUNDS = 6  # iterations; the classification has converged by then
 AMBIGUOUS = ("co2", "nox")  # with other sources (respiration, traffic): not smoke alone where others are measured
 _LOWEST = -1.0  # standard deviations: a cell that dips must not hide what others see
 _LEAST_WEIGHT = 1e-3  # of a species that does not answer to smoke
-
-Rows = Mapping[str, Sequence[int]]  # rows of the channels of each species of smoke
+_USUAL = 0.4  # share of a record in smoke from which the air between is looked at more closely …
+_APART_S = 600.0  # … if its cleanest parts are not farther apart
+_WINDOWS = 5  # of the running level, in that of the cleanest parts: tails of smoke must be the lesser part of them
+RUNNING, CLEANEST, UNCLEAN = "running", "cleanest", "no clean air"  # how a level was found
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,9 @@ class SurroundingAir:
     scale: Array  # standard deviation of clean air around it, noise included
     clean: Mask
     smoke: Mask  # (time,): encounters from foot to foot
+    background: str = RUNNING  # how the level was found
+    rising: Mask | None = None  # encounters before they were extended to where the air is clean
+    other_level: Array | None = None  # another admissible level: of the cleanest parts, or their lower end
 
 
 def find_air(
@@ -67,6 +73,45 @@ def find_air(
     return SurroundingAir(level, scale, clean, _masks(x - level, scale, species, smoke, rate_hz, margins, threshold)[0])
 
 
+def among_smoke(
+    air: SurroundingAir,
+    values: Floats,
+    noise: Floats,
+    species: Rows,
+    spans: Floats,
+    *,
+    rate_hz: float,
+    margins: Sequence[int],
+    threshold: float,
+) -> SurroundingAir:
+    """The same air above the cleanest parts of the record, where smoke is its normal state; otherwise as it is.
+
+    It is where the level rises as outdoor air cannot, `spans` being how much that varies, or where most of the record
+    is in smoke and clean air in between is never far. Elsewhere, if it is never far, they are another admissible level.
+    """
+    if len(species) < 2:
+        return air
+    window, x = window_of(rate_hz), np.asarray(values, np.float64)
+    parts, is_clean = cleanest_parts(x, species, window=window)
+    gaps = np.diff(np.flatnonzero(np.pad(parts, 1, constant_values=True)))
+    is_near = is_clean and bool(gaps.max() < _APART_S * rate_hz)
+    is_usual = is_near and air.smoke.mean() > _USUAL
+    is_usual = is_usual or follows_smoke(air.level, x, parts, species, spans, window=window)
+    if not (is_usual or is_near):
+        return air
+    everywhere = np.broadcast_to(parts, x.shape)
+    level = running_level(x, everywhere, window=_WINDOWS * window)
+    level = np.where(np.isfinite(level), level, air.level)  # of a channel that was not observed in clean air
+    if not is_usual:
+        return replace(air, other_level=level)
+    scatter = running_scatter(x - level, everywhere, RunningMedian(_WINDOWS * window))
+    air = replace(air, scale=_bounded(scatter, np.asarray(noise, np.float64)[:, None]), smoke=~parts)
+    air = above(air, x, level, species, rate_hz=rate_hz, margins=margins, threshold=threshold)
+    smoke = held_mask(air.smoke, ~parts | air.smoke, 1)  # an encounter ends where the air is clean
+    kind, lowest = CLEANEST if is_clean else UNCLEAN, lowest_level(x, window=window)
+    return replace(air, clean=air.clean & parts, smoke=smoke, background=kind, rising=air.smoke, other_level=lowest)
+
+
 def above(
     air: SurroundingAir,
     values: Floats,
@@ -79,7 +124,7 @@ def above(
 ) -> SurroundingAir:
     """The same air above another level (channel, time): its smoke, and what is clean."""
     smoke, clean = _masks(values - level, air.scale, species, air.smoke, rate_hz, margins, threshold)
-    return SurroundingAir(level, air.scale, clean, smoke)
+    return replace(air, level=level, clean=clean, smoke=smoke)
 
 
 def _masks(

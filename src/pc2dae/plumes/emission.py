@@ -19,7 +19,7 @@ from pc2dae.flight.conditions import air_of
 from pc2dae.plumes.excess import Excess, add_up
 from pc2dae.plumes.gas_units import interpolated
 from pc2dae.plumes.ratios import Ratio, propagated
-from pc2dae.plumes.signals import Signal, scaled
+from pc2dae.plumes.signals import Signal, over_common, scaled, share_of
 from pc2dae.plumes.species import PARTICLES
 from pc2dae.suite import Channel
 from pc2dae.suite.species import NG_M3
@@ -76,7 +76,7 @@ def emission_factors(excess: Mapping[str, Excess], fuel: Fuel) -> dict[str, Rati
         return {}
     atoms = {name: share for name, share in _CARBON_ATOMS.items() if name in NEEDED or _is_clear(excess.get(name))}
     carbon = sum(share * excess[name].value for name, share in atoms.items())
-    if not _is_clear(Excess(carbon, propagated(carbon, [(share, excess[n]) for n, share in atoms.items()]).sigma)):
+    if not _is_clear(Excess(carbon, propagated(carbon, {n: (share, excess[n]) for n, share in atoms.items()}).sigma)):
         return {}
     found: dict[str, Ratio] = {}
     for name in EMITTED:
@@ -85,8 +85,28 @@ def emission_factors(excess: Mapping[str, Excess], fuel: Fuel) -> dict[str, Rati
             value = per * excess[name].value
             derivatives = {carrier: -value * share / carbon for carrier, share in atoms.items()}
             derivatives[name] = derivatives.get(name, 0.0) + per
-            relative = [fuel.uncertainty / fuel.carbon, fuel.unmeasured, *([_DENSITY] if name in PARTICLES else [])]
-            found[name] = propagated(value, [(d, excess[n]) for n, d in derivatives.items()], relative=relative)
+            relative = {"fuel carbon": fuel.uncertainty / fuel.carbon, "carbon not measured": fuel.unmeasured}
+            relative |= {"air density": _DENSITY} if name in PARTICLES else {}
+            found[name] = propagated(value, {n: (d, excess[n]) for n, d in derivatives.items()}, relative=relative)
+    return found
+
+
+def factors_over(
+    emitted: Mapping[str, Signal], parts: Sequence[tuple[int, int]], fuel: Fuel
+) -> dict[str, tuple[Ratio, float]]:
+    """Emission factor of each species over the samples at which it and the carbon were measured, and their share."""
+    if not set(NEEDED) <= emitted.keys():
+        return {}
+    carbon = np.all([emitted[name].measured for name in NEEDED], axis=0)
+    by_mask: dict[bytes, dict[str, Ratio]] = {}
+    found: dict[str, tuple[Ratio, float]] = {}
+    for name in (name for name in EMITTED if name in emitted):
+        used = carbon & emitted[name].measured
+        if (key := np.concatenate([used[a:b] for a, b in parts]).tobytes()) not in by_mask:
+            excess = dict(zip(emitted, over_common(list(emitted.values()), parts, used), strict=True))
+            by_mask[key] = emission_factors(excess, fuel)
+        if name in by_mask[key]:
+            found[name] = by_mask[key][name], share_of(used, parts)
     return found
 
 

@@ -91,12 +91,13 @@ def integrate(
     flank: int = FLANK,
     seen: Mask | None = None,
     unseen_sigma: Floats | None = None,
+    used: Mask | None = None,
 ) -> Excess:
     """Sum of the excess of one channel over `interval`, with its random uncertainty.
 
     `outside` marks plume-free samples, of which those within `flank` samples determine the background, and `seen` the
-    observed samples; `clean` is the air of this channel, if several intervals are integrated. The variance is
-    max(propagated, observed) + timing + gaps:
+    observed samples; `clean` is the air of this channel, if several intervals are integrated, and `used` the samples
+    that are summed, if not all. The variance is max(propagated, observed) + timing + gaps:
 
     - propagated: v·(n + n²/m), where v is the variance that each sample adds to a sum (σ² times the integral of the
       error autocorrelation) and m is the number of plume-free samples within the flanks;
@@ -111,13 +112,16 @@ def integrate(
     50.0
     """
     start, stop = interval
-    size = stop - start
+    inside = np.ones(stop - start, bool) if used is None else used[start:stop]
+    size = int(np.count_nonzero(inside))
     flanks = outside[max(start - flank, 0) : start].sum() + outside[stop : stop + flank].sum()
     propagated = noise_sum_variance * (size + size**2 / max(int(flanks), 1))
     observed = (clean or CleanAir(excess, outside)).scatter(size)
-    timing = _timing(excess[start:stop], None if seen is None else seen[start:stop])
-    unseen = 0.0 if unseen_sigma is None else _in_gaps(unseen_sigma[start:stop])
-    return Excess(float(np.nansum(excess[start:stop])), float(np.sqrt(max(propagated, observed) + timing + unseen)))
+    timing = _timing(excess[start:stop], inside, inside if seen is None else seen[start:stop] & inside)
+    unseen = 0.0 if unseen_sigma is None else _in_gaps(np.where(inside, unseen_sigma[start:stop], 0.0))
+    return Excess(
+        float(np.nansum(excess[start:stop][inside])), float(np.sqrt(max(propagated, observed) + timing + unseen))
+    )
 
 
 def estimate_sum_variance(sigma: float, correlation_s: float, *, rate_hz: float = 1.0) -> float:
@@ -129,9 +133,11 @@ def estimate_sum_variance(sigma: float, correlation_s: float, *, rate_hz: float 
     return float(sigma**2 * max(correlation_s * rate_hz, 1.0))
 
 
-def _timing(excess: Floats, seen: Mask | None) -> float:
-    at = np.flatnonzero(np.isfinite(excess) if seen is None else seen & np.isfinite(excess))
-    return float(np.sum(((np.diff(at) - 1) ** 2 / 12.0 + _JITTER**2) * np.diff(excess[at]) ** 2))
+def _timing(excess: Floats, inside: Mask, seen: Mask) -> float:
+    at = np.flatnonzero(seen & np.isfinite(excess))
+    left_out = np.cumsum(~inside)[at]  # a step across samples that are not summed moves nothing
+    variance = ((np.diff(at) - 1) ** 2 / 12.0 + _JITTER**2) * np.diff(excess[at]) ** 2
+    return float(np.sum(variance[np.diff(left_out) == 0]))
 
 
 def _in_gaps(sigma: Floats) -> float:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pc2dae.plumes.baselines import RUNNING, Period
+from pc2dae.plumes.baselines import Period, parse_period, within_flight
 from pc2dae.plumes.channel_signals import channel_signals
-from pc2dae.plumes.detection import THRESHOLD
-from pc2dae.plumes.emission import particles_per_mole
+from pc2dae.plumes.detection import RUNNING, THRESHOLD
+from pc2dae.plumes.emission import EMITTED, particles_per_mole
 from pc2dae.plumes.encounters import runs, widened
 from pc2dae.plumes.gas_units import gases_in_ppb
 from pc2dae.plumes.signals import Signal, margin_of
@@ -32,6 +32,12 @@ class FlightSignals:
     intervals: list[tuple[int, int]]  # [start, stop) of each plume
     unconverted: tuple[str, ...]  # gases that cannot be given in ppb, and why
 
+    @property
+    def emitted(self) -> dict[str, Signal]:
+        """What emission factors are made of: gases in ppb, particles in ng per mole of air."""
+        gases = (name for name in EMITTED if name in self.species and self.species[name].units == "ppb")
+        return {name: self.species[name] for name in gases} | self.particles
+
 
 def flight_signals(
     flight: xr.Dataset,
@@ -42,6 +48,8 @@ def flight_signals(
     clean_air: Sequence[Period] = (),
 ) -> FlightSignals:
     """The signals of a flight; `background`, `threshold` and `clean_air` as in `channel_signals`."""
+    if not clean_air and background == RUNNING:
+        clean_air = within_flight(map(parse_period, suite.plumes.clean_air), flight.variables["time"].values)
     signals_of = partial(channel_signals, background=background, threshold=threshold, clean_air=clean_air)
     channels = signals_of(flight, suite)
     molar, molar_suite, unconverted = gases_in_ppb(flight, suite)

@@ -5,7 +5,7 @@ All functions take the excess over background of one encounter or one flight.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -23,6 +23,7 @@ class Ratio:
     value: float
     random: float
     systematic: float = 0.0
+    effects: dict[str, float] = field(default_factory=dict, repr=False)  # of one standard uncertainty of each source
 
     @property
     def sigma(self) -> float:
@@ -30,25 +31,42 @@ class Ratio:
         return float(np.hypot(self.random, self.systematic))
 
 
-def propagated(value: float, terms: Iterable[tuple[float, Excess]], *, relative: Iterable[float] = ()) -> Ratio:
-    """A function of several excesses, from its derivative by each; `relative` are further systematic uncertainties.
+def covariance(results: Sequence[Ratio]) -> Array:
+    """Covariance matrix of several results: each source moves all of them at once, with its sign.
+
+    >>> gain = {"gain co": 0.3}
+    >>> covariance([Ratio(2.0, 0.4, 0.3, gain | {"noise co": 0.4}), Ratio(1.0, 0.0, 0.3, gain)]).round(6).tolist()
+    [[0.25, 0.09], [0.09, 0.09]]
+    """
+    sources = dict.fromkeys(name for result in results for name in result.effects)
+    effects = np.array([[result.effects.get(name, 0.0) for name in sources] for result in results])
+    return np.asarray(effects @ effects.T)
+
+
+def propagated(
+    value: float, terms: Mapping[str, tuple[float, Excess]], *, relative: Mapping[str, float] | None = None
+) -> Ratio:
+    """A function of the excess of several species, from its derivative by each.
+
+    `relative` are further systematic uncertainties by name.
 
     Random errors add in quadrature. The effects of one systematic source are added with their signs first: what moves
     numerator and denominator alike leaves a ratio.
 
-    >>> propagated(2.0, [(0.5, Excess(4.0, 1.0, {"gain": 0.4})), (-1.0, Excess(2.0, 0.0, {"gain": 0.2}))])
+    >>> propagated(2.0, {"co": (0.5, Excess(4.0, 1.0, {"gain": 0.4})), "co2": (-1.0, Excess(2.0, 0.0, {"gain": 0.2}))})
     Ratio(value=2.0, random=0.5, systematic=0.0)
     """
-    variance, effects = 0.0, dict[str, float]()
-    for derivative, excess in terms:
-        variance += (derivative * excess.random) ** 2
+    noise, effects = dict[str, float](), dict[str, float]()
+    for species, (derivative, excess) in terms.items():
+        noise[f"noise {species}"] = derivative * excess.random
         for name, effect in excess.effects.items():
             effects[name] = effects.get(name, 0.0) + derivative * effect
-    systematic = [*effects.values(), *(value * share for share in relative)]
-    return Ratio(value, float(np.sqrt(variance)), float(np.sqrt(sum(e**2 for e in systematic))))
+    effects |= {name: value * share for name, share in (relative or {}).items()}
+    random, systematic = (float(np.sqrt(sum(e**2 for e in some.values()))) for some in (noise, effects))
+    return Ratio(value, random, systematic, noise | effects)
 
 
-def integral_ratio(numerator: Excess, denominator: Excess) -> Ratio:
+def integral_ratio(numerator: Excess, denominator: Excess, *, names: tuple[str, str] = ("a", "b")) -> Ratio:
     """R = A/B of two integrated excesses; σ² = (σ_A² + R²σ_B²)/B² of random errors, Σ(a − Rb)²/B² of systematic ones.
 
     a and b are the effects of one source on A and B. First-order propagation; valid for B greater than about 4 σ_B.
@@ -59,7 +77,8 @@ def integral_ratio(numerator: Excess, denominator: Excess) -> Ratio:
     if denominator.value == 0:
         return Ratio(np.nan, np.nan)
     value = numerator.value / denominator.value
-    return propagated(value, [(1 / denominator.value, numerator), (-value / denominator.value, denominator)])
+    terms = zip(names, ((1 / denominator.value, numerator), (-value / denominator.value, denominator)), strict=True)
+    return propagated(value, dict(terms))
 
 
 def correlation(x: Floats, y: Floats) -> float:
@@ -94,8 +113,8 @@ def slope_ratio(x: Samples, y: Samples, *, block: int, seed: int = 0) -> Ratio:
     The random part is the largest of a block bootstrap's, √((v_y + b²v_x)/S_xx), where v is the variance that each
     sample adds to a sum, and the slope of what denoising took from y: noise that was smoothed away leaves no scatter to
     a bootstrap, but the same error in a slope, and a weak plume may go with it. The systematic part is the change of
-    the slope by each source, and by the resolution: where x and y resolve the same, their slope is the same at a
-    coarser one.
+    the slope by each source, by the resolution (where x and y resolve the same, their slope is the same at a coarser
+    one), and half the distance to the slope with the scatter of the air in x: nothing says which of the two it is in.
     """
     line = york_line(x.excess, y.excess, x.error, y.error)
     value = line.slope
@@ -103,19 +122,25 @@ def slope_ratio(x: Samples, y: Samples, *, block: int, seed: int = 0) -> Ratio:
     def drawn(index: NDArray[np.intp]) -> Array:
         return york_slopes(*(series[index] for series in (x.excess, y.excess, x.error, y.error)), line=line)
 
-    moved = [
-        (x.excess + x.effects.get(source, 0.0), y.excess + y.effects.get(source, 0.0))
-        for source in x.effects.keys() | y.effects.keys()
-    ]
+    sources = dict.fromkeys((*x.effects, *y.effects))
+    moved = {
+        source: (x.excess + x.effects.get(source, 0.0), y.excess + y.effects.get(source, 0.0)) for source in sources
+    }
     if x.smoothed is not None and y.smoothed is not None:
-        moved.append((x.smoothed, y.smoothed))
-    systematic = float(np.sqrt(np.nansum((_slopes(moved, x.error, y.error, line) - value) ** 2)))
+        moved["resolution"] = x.smoothed, y.smoothed
+    turned = york_line(y.excess, x.excess, y.error, x.error).slope
+    slopes = np.nan_to_num(_slopes(list(moved.values()), x.error, y.error, line) - value)
+    effects = dict(zip(moved, slopes.tolist(), strict=True)) | {
+        "scatter": (1 / turned - value) / 2 if turned > 0 else 0.0
+    }
+    systematic = float(np.sqrt(sum(e**2 for e in effects.values())))
     centred = x.excess - np.nanmean(x.excess)
     spread = float(np.nansum(centred**2)) or np.nan
     noise = float(np.sqrt((y.sum_variance + value**2 * x.sum_variance) / spread))
     lost = 0.0 if y.removed is None else abs(float(np.nansum(y.removed * centred)) / spread)
     random = block_bootstrap(drawn, len(centred), block=block, seed=seed)
-    return Ratio(value, max(random, noise, lost), systematic)
+    random = max(random, noise, lost)
+    return Ratio(value, random, systematic, effects | {"noise of the slope": random})
 
 
 def _slopes(pairs: list[tuple[Array, Array]], x_error: Array, y_error: Array, line: Line) -> Array:
@@ -154,4 +179,4 @@ def combustion_efficiency(co: Excess, co2: Excess) -> Ratio:
     total = co.value + co2.value
     if total == 0:
         return Ratio(np.nan, np.nan)
-    return propagated(co2.value / total, [(-co2.value / total**2, co), (co.value / total**2, co2)])
+    return propagated(co2.value / total, {"co": (-co2.value / total**2, co), "co2": (co.value / total**2, co2)})

@@ -5,7 +5,7 @@ All results use the unbounded estimate, because a lower bound biases clean air, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pc2dae.arrays import Array, Mask
+from pc2dae.plumes.baselines import BackgroundUsed
 from pc2dae.plumes.choices import other_backgrounds
 from pc2dae.plumes.drift import DRIFT_S, bridged_drift
 from pc2dae.plumes.encounters import SHORTEST, in_plume
@@ -20,6 +21,8 @@ from pc2dae.plumes.excess import FLANK, CleanAir, Excess, add_up, integrate
 from pc2dae.plumes.systematic import Sources
 from pc2dae.response.kernels import smoothed
 from pc2dae.response.matched import match_response
+
+_USUAL_STEPS = 1.5  # times the median distance of two observations: a longer one is a gap
 
 
 class Sensor(NamedTuple):
@@ -53,7 +56,9 @@ class Signal:
     residual: Array | None = None  # reading − its estimate where observed, otherwise 0; None for a raw channel
     removed: Array | None = None  # raw − estimate, where both are the same quantity and observed, otherwise 0
     reach_s: float = 0.0  # how far beyond a plume its integral reaches: t90 of the reading, or the resolution if less
+    background: BackgroundUsed | None = None
     averaged: dict[str, tuple[Sensor, ...]] = field(default_factory=dict)  # sensors of each species in it, if several
+    parts: tuple[Signal, ...] = ()  # whose mean or sum it is
     summands: tuple[Signal, ...] = ()  # of NOₓ: each is integrated over its own background
 
     def saw_rise(self, start: int) -> bool:
@@ -66,39 +71,56 @@ class Signal:
         own = in_plume(self.excess[None], self.limit[None])[0]
         return np.asarray(~own & ~self.smoke & np.isfinite(self.excess))
 
-    def over(self, interval: tuple[int, int]) -> Excess:
-        """Integrated excess over an interval, remembered; its random uncertainty is NaN if unknown.
+    @cached_property
+    def measured(self) -> Mask:
+        """Samples observed, or between two observations that are no farther apart than usual (a slow sensor)."""
+        if self.parts:
+            return np.asarray(np.all([part.measured for part in self.parts], axis=0))
+        at = np.flatnonzero(self.seen)
+        steps = np.diff(at)
+        is_usual = steps <= _USUAL_STEPS * np.median(steps) if len(steps) else np.zeros(0, bool)
+        edges = np.zeros(len(self.seen) + 1, np.int8)
+        edges[at[:-1][is_usual] + 1] += 1
+        edges[at[1:][is_usual]] -= 1
+        return np.asarray(self.seen | (np.cumsum(edges[:-1]) > 0))
+
+    def over(self, interval: tuple[int, int], used: Mask | None = None) -> Excess:
+        """Integrated excess over an interval, or over its `used` samples; its random uncertainty is NaN if unknown.
 
         What denoising took from the readings is added again: an estimate of a weak plume is too low, its readings are
         not, and their noise averages out in the integral.
         """
+        if used is not None and not used[slice(*interval)].all():
+            return self._over(interval, used)
         if interval not in self._integrals:
-            self._integrals[interval] = (
-                add_up(part.over(interval) for part in self.summands) if self.summands else self._over(interval)
-            )
+            self._integrals[interval] = self._over(interval, None)
         return self._integrals[interval]
 
     @cached_property
     def _integrals(self) -> dict[tuple[int, int], Excess]:
         return {}
 
-    def _over(self, interval: tuple[int, int]) -> Excess:
+    def _over(self, interval: tuple[int, int], used: Mask | None) -> Excess:
+        if self.summands:
+            return add_up(part.over(interval, used) for part in self.summands)
         start, stop = interval
+        weight = np.ones(stop - start) if used is None else used[start:stop].astype(np.float64)
         flank = FLANK + margin_of([self.width_s], self.rate_hz)  # air within the margin is not clean
         found = integrate(self.excess, interval, self.outside, noise_sum_variance=self.sum_variance,
                           clean=self._clean_air, flank=flank, seen=self.seen,
-                          unseen_sigma=self.unseen_sigma)  # fmt: skip
+                          unseen_sigma=self.unseen_sigma, used=used)  # fmt: skip
         left, right = (int(self.outside[a:b].sum()) for a, b in ((max(start - flank, 0), start), (stop, stop + flank)))
         drift = bridged_drift(stop - start, left, right, sigma=self.drift, correlation=DRIFT_S * self.rate_hz)
-        effects = {name: _total(effect) for name, effect in self.effects(interval).items()}
-        return Excess(found.value + self._shrunk(interval), float(np.hypot(found.random, drift)) or np.nan, effects)
+        effects = {name: _total(effect * weight) for name, effect in self.effects(interval).items()}
+        value = found.value + float(np.sum(self._shrunk(interval) * weight))
+        return Excess(value, float(np.hypot(found.random, drift * weight.mean())) or np.nan, effects)
 
-    def _shrunk(self, interval: tuple[int, int]) -> float:
-        """Sum over an interval of the readings minus that of the estimate, less what it is in clean air."""
-        if self.residual is None:
-            return 0.0
+    def _shrunk(self, interval: tuple[int, int]) -> Array:
+        """The readings over an interval minus the estimate, less what that is in clean air."""
         inside = slice(*interval)
-        return float(np.sum(self.residual[inside] - self._usual_residual * self.seen[inside]))
+        if self.residual is None:
+            return np.zeros(interval[1] - interval[0])
+        return np.asarray(self.residual[inside] - self._usual_residual * self.seen[inside])
 
     @cached_property
     def _usual_residual(self) -> float:
@@ -120,6 +142,17 @@ class Signal:
             mean = np.sum([weight * scale * signal.excess[inside] for weight, scale, signal in group], axis=0)
             found[f"disagreement {name}"] = _disagreement(group, interval) * mean
         return found
+
+
+def over_common(signals: Sequence[Signal], parts: Sequence[tuple[int, int]], used: Mask) -> list[Excess]:
+    """The excess of each signal over all parts together, summed over the `used` samples."""
+    some = [part for part in parts if used[slice(*part)].any()]
+    return [add_up(signal.over(part, used) for part in some) for signal in signals]
+
+
+def share_of(used: Mask, parts: Sequence[tuple[int, int]]) -> float:
+    """Share of the samples of all parts that is used."""
+    return float(np.mean(np.concatenate([used[start:stop] for start, stop in parts])))
 
 
 def _total(series: Array) -> float:

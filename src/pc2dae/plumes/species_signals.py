@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,9 +12,6 @@ from pc2dae.plumes.species import sensors
 from pc2dae.plumes.systematic import Sources
 from pc2dae.suite import Suite
 from pc2dae.suite.species import NG_M3, PPB
-
-if TYPE_CHECKING:
-    pass
 
 
 def species_signals(signals: dict[str, Signal], suite: Suite) -> dict[str, Signal]:
@@ -73,4 +69,4 @@ def _combined(group: list[Signal], weights: Array) -> Signal:
     return Signal(excess, level, limit, sigma, variance, seen, unseen, error, t90_s, width_s, units, group[0].rate_hz,
                   np.all([s.outside for s in group], axis=0), group[0].smoke, drift, sources,
                   np.sum(left, axis=0) if left else None, np.sum(known, axis=0) if known else None,
-                  max(s.reach_s for s in group))  # fmt: skip
+                  max(s.reach_s for s in group), background=group[0].background, parts=tuple(group))  # fmt: skip

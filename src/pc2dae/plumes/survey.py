@@ -7,19 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from pc2dae.flags import SATURATED
 from pc2dae.flight.schema import check_flight
-from pc2dae.plumes.baselines import RUNNING, Period
-from pc2dae.plumes.detection import THRESHOLD
-from pc2dae.plumes.emission import EMITTED, Fuel, emission_factors, missing_factors
+from pc2dae.plumes.baselines import BackgroundUsed, Period
+from pc2dae.plumes.detection import RUNNING, THRESHOLD
+from pc2dae.plumes.emission import EMITTED, Fuel, factors_over, missing_factors
 from pc2dae.plumes.encounters import find_encounters
 from pc2dae.plumes.excess import Excess, add_up
 from pc2dae.plumes.flight_signals import flight_signals, tracer_of
-from pc2dae.plumes.ratio_rows import Pair, pairs_of, ratio_rows
+from pc2dae.plumes.ratio_rows import Pair, kinds_of, pairs_of
 from pc2dae.plumes.ratios import Ratio
 from pc2dae.plumes.signals import Signal
 from pc2dae.plumes.systematic import assumed_gains
@@ -32,8 +32,8 @@ _FIGURES = ["value", "sigma", "random_sigma", "systematic_sigma", "units"]
 ENCOUNTER_COLUMNS = ["channel", "number", "onset", "end", "peak_time", "duration_s", "peak"]
 ENCOUNTER_COLUMNS += ["excess", "excess_sigma", "excess_random_sigma", "excess_systematic_sigma", "snr", "units"]
 ENCOUNTER_COLUMNS += ["is_lower_limit"]  # it contains saturated samples
-RATIO_COLUMNS = ["scope", "onset", "ratio", "method", *_FIGURES, "resolution_s", "is_preferred", "reason"]
-FACTOR_COLUMNS = ["scope", "onset", "species", *_FIGURES]
+RATIO_COLUMNS = ["scope", "onset", "ratio", "method", *_FIGURES, "resolution_s", "share", "is_preferred", "reason"]
+FACTOR_COLUMNS = ["scope", "onset", "species", *_FIGURES, "share", "is_good"]
 FACTOR_UNITS = "g kg-1"
 
 
@@ -51,11 +51,14 @@ class Survey:
     begun: pd.DataFrame  # columns: ENCOUNTER_COLUMNS
     emission_factors: pd.DataFrame  # columns: FACTOR_COLUMNS
     intervals: tuple[tuple[int, int], ...] = ()  # [start, stop) of each encounter used for ratios
+    kinds: tuple[str, ...] = ()  # of each encounter: SMOKE where more than one tracer rises and varies together
+    background: BackgroundUsed | None = None
     assumed_gains: dict[str, float] = field(default_factory=dict)  # relative uncertainty, of uncalibrated channels used
     totals: dict[str, Excess] = field(default_factory=dict)  # of the flight [ppb, ng mol-1 × samples]
     notes: tuple[str, ...] = ()  # what could not be computed, and why
     signals: dict[str, Signal] = field(default_factory=dict)  # of each channel, above its background
     species: dict[str, Signal] = field(default_factory=dict)  # the same of each species, gases in ppb
+    results: dict[str, dict[str, Ratio]] = field(default_factory=dict)  # of each scope, with the effects of all sources
 
 
 def survey(
@@ -65,10 +68,12 @@ def survey(
     background: str = RUNNING,
     threshold: float = THRESHOLD,
     clean_air: Sequence[Period] = (),
+    ratios: Sequence[str] = (),
 ) -> Survey:
     """Encounters, excess, emission ratios and emission factors of a flight.
 
-    `background`, `threshold` and `clean_air` as in `channel_signals`.
+    `background`, `threshold` and `clean_air` as in `channel_signals`; `ratios` are further pairs A/B of species or
+    channels. Clean air and ratios that are not given are those of the suite.
     """
     import pandas as pd
 
@@ -81,53 +86,60 @@ def survey(
     if tracer is not None and not any(row[0] in found.sensors[tracer] for row in begun):
         # The mean of several sensors can be elevated although no single one is.
         begun += _encounter_rows(flight, tracer, species[tracer], rate)[1]
-    measured, per_mole = (_excesses(group, intervals) for group in (species, found.particles))
-    gases = [name for name in EMITTED if name in species and species[name].units == "ppb"]
-    emitted = [{name: one[name] for name in gases} | masses for one, masses in zip(measured, per_mole, strict=True)]
-    ratios, factors = _scope_rows(flight, pairs_of(species), intervals, measured, emitted, fuel or Fuel())
     used = [suite[n] for s in EMITTED for n in found.sensors.get(s, ()) if n in found.channels and intervals]
+    pairs = pairs_of(species, found.channels, ratios or suite.plumes.ratios)
+    above = next(iter(found.channels.values())).background
+    table = _scope_rows(flight, pairs, intervals, found.emitted, fuel or Fuel(), above is None or above.is_good)
+    notes = (*found.unconverted, *missing_factors(species, found.particles)) if intervals else ()
     return Survey(
         pd.DataFrame([row for own, _ in rows for row in own], columns=ENCOUNTER_COLUMNS),
-        pd.DataFrame(ratios, columns=RATIO_COLUMNS),
+        pd.DataFrame(table.ratios, columns=RATIO_COLUMNS),
         pd.DataFrame(begun, columns=ENCOUNTER_COLUMNS),
-        pd.DataFrame(factors, columns=FACTOR_COLUMNS),
+        pd.DataFrame(table.factors, columns=FACTOR_COLUMNS),
         tuple(intervals),
+        kinds_of(species, intervals),
+        above,
         assumed_gains(flight, used),
-        emitted[0],
-        (*found.unconverted, *missing_factors(species, found.particles)) if intervals else (),
+        {name: add_up(map(signal.over, intervals)) for name, signal in found.emitted.items()},
+        notes,
         found.channels,
         species,
+        table.results,
     )
+
+
+class _Rows(NamedTuple):
+    ratios: list[tuple[Any, ...]]
+    factors: list[tuple[Any, ...]]
+    results: dict[str, dict[str, Ratio]]  # of each scope
 
 
 def _scope_rows(
     flight: xr.Dataset,
     pairs: Sequence[Pair],
     intervals: Sequence[tuple[int, int]],
-    measured: Sequence[dict[str, Excess]],
-    emitted: Sequence[dict[str, Excess]],
+    emitted: Mapping[str, Signal],
     fuel: Fuel,
-) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
+    is_good: bool,
+) -> _Rows:
     """Rows of ratios and of emission factors, of the whole flight and of each encounter; empty without encounters."""
-    ratios: list[tuple[Any, ...]] = []
-    factors: list[tuple[Any, ...]] = []
+    rows = _Rows([], [], {})
     time = flight.variables["time"].values
     scopes = [
         ("flight", time[0], intervals),
         *((f"encounter {i}", time[p[0]], [p]) for i, p in enumerate(intervals, 1)),
     ]
-    for (scope, onset, parts), excess, masses in zip(scopes if intervals else [], measured, emitted, strict=False):
-        for name, method, ratio, units, *rest in ratio_rows(pairs, parts, excess):
-            ratios.append((scope, onset, name, method, *_numbers(ratio), units, *rest))
-        for name, factor in emission_factors(masses, fuel).items():
-            factors.append((scope, onset, name, *_numbers(factor), FACTOR_UNITS))
-    return ratios, factors
-
-
-def _excesses(species: Mapping[str, Signal], intervals: Sequence[tuple[int, int]]) -> list[dict[str, Excess]]:
-    """Excess of each species over all intervals together, and over each of them."""
-    single = [{name: signal.over(part) for name, signal in species.items()} for part in intervals]
-    return [{name: add_up(one[name] for one in single) for name in species}, *single]
+    for scope, onset, parts in scopes if intervals else []:
+        results = rows.results.setdefault(scope, {})
+        trusted = is_good
+        for name, method, ratio, units, *rest in (row for pair in pairs for row in pair.rows(parts)):
+            rows.ratios.append((scope, onset, name, method, *_numbers(ratio), units, *rest))
+            results[name if method == "integral" else f"{name} {method}"] = ratio
+            trusted &= name != "mce" or bool(rest[2])
+        for name, (factor, share) in factors_over(emitted, parts, fuel).items():
+            rows.factors.append((scope, onset, name, *_numbers(factor), FACTOR_UNITS, share, trusted))
+            results[f"ef_{name}"] = factor
+    return rows
 
 
 def without_slope(ratios: pd.DataFrame) -> list[str]:

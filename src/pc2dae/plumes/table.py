@@ -17,7 +17,19 @@ if TYPE_CHECKING:
 
     from pc2dae.plumes.survey import Survey
 
-FIXED = ("flight", "scope", "number", "onset", "end", "duration_s", "peak_time", "latitude", "longitude", "altitude_m")
+FIXED = (
+    "flight",
+    "scope",
+    "number",
+    "kind",
+    "onset",
+    "end",
+    "duration_s",
+    "peak_time",
+    "latitude",
+    "longitude",
+    "altitude_m",
+)
 Interval = tuple[int, int]  # [start, stop) in samples
 _PARTS = ("sigma", "random_sigma", "systematic_sigma")
 
@@ -47,13 +59,20 @@ def encounter_table(flight: xr.Dataset, survey: Survey) -> pd.DataFrame:
         row: dict[str, Any] = {"flight": str(flight.attrs.get("id", "flight")), "scope": scope}
         row |= {
             "number": number or None,
+            "kind": survey.kinds[number - 1] if number else None,
             "onset": time[start],
             "end": time[stop - 1],
             "duration_s": (stop - start) / rate,
         }
         row |= _position(flight, _peak(flight, survey, parts), parts) | _channel_columns(survey, parts)
         row |= _ratio_columns(ratios[ratios["scope"] == scope])
-        row |= _factor_columns(factors[factors["scope"] == scope])
+        mine = factors[factors["scope"] == scope]
+        good = survey.background is None or survey.background.is_good
+        row |= {
+            "background": survey.background and survey.background.kind,
+            "is_good": bool(good and mine["is_good"].all()),
+        }
+        row |= _factor_columns(mine)
         rows.append(row)
     by_name = ratios.sort_values("ratio", kind="stable")  # the columns of a ratio side by side
     results = [*_ratio_columns(by_name), *_factor_columns(factors)]
@@ -103,6 +122,7 @@ def _ratio_columns(ratios: pd.DataFrame) -> dict[str, Any]:
         name = plain if one["method"] == "integral" else f"{plain}_{one['method']}"
         row |= _with_parts(name, (one["value"], *(one[part] for part in _PARTS)))
         row |= {f"{plain}_units": one["units"]} if plain != "mce" else {}
+        row |= {f"{plain}_share": one["share"]} if one["method"] == "integral" else {}
         row |= {f"{plain}_preferred": one["method"]} if one["is_preferred"] and plain != "mce" else {}
     return row
 
@@ -111,7 +131,7 @@ def _factor_columns(factors: pd.DataFrame) -> dict[str, Any]:
     row: dict[str, Any] = {}
     for one in factors.to_dict("records"):
         row |= _with_parts(f"ef_{one['species']}", (one["value"], *(one[part] for part in _PARTS)))
-        row |= {f"ef_{one['species']}_units": one["units"]}
+        row |= {f"ef_{one['species']}_{key}": one[key] for key in ("units", "share")}
     return row
 
 

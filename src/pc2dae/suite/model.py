@@ -177,6 +177,13 @@ class TimeColumn(_SuitePart):
         return text
 
 
+class PlumeChoices(_SuitePart):
+    """What `plumes` is to use where its command does not say."""
+
+    clean_air: tuple[str, ...] = ()  # stated periods START/END
+    ratios: tuple[Annotated[str, Field(pattern=r"^[^/]+/[^/]+$")], ...] = ()  # further pairs of species or channels
+
+
 class Suite(_SuitePart):
     """The payload of a flight as data: another team's suite is another TOML file."""
 
@@ -187,6 +194,7 @@ class Suite(_SuitePart):
     metadata: Metadata = Metadata()
     time: TimeColumn = TimeColumn()
     environment: dict[Literal["air_temperature", "relative_humidity", "air_pressure"], str] = {}
+    plumes: PlumeChoices = PlumeChoices()
     motion: dict[Literal["latitude", "longitude", "altitude", "ground_speed"], str] = {}
     column_units: dict[str, str] = {}  # of columns of environment and motion whose names state none
     altitude_reference: AltitudeReference | None = None  # default: by the column's name, else sea level

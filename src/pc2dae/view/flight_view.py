@@ -18,6 +18,7 @@ from pc2dae.flight.schema import check_flight
 from pc2dae.flight.truth import truth_at, truth_name
 from pc2dae.inspection import inspect_flight
 from pc2dae.metrics.metric_info import METRICS
+from pc2dae.plumes.baselines import parse_period
 from pc2dae.suite import Suite
 from pc2dae.view import quality, summary
 from pc2dae.view.calibration_state import calibration_tables
@@ -184,6 +185,7 @@ class FlightView:
             "first": clearest(self.plumes, denoised or list(self.suite.names)),
             "intervals": found["intervals"],
             "encounters": found["encounters"],
+            "clean_air": [milliseconds(parse_period(text)).tolist() for text in self.suite.plumes.clean_air],
             "flag_kinds": KINDS,
             "flag_words": MEANINGS,
             "metrics": {m: (broken(known.full), _target(m)) for m, known in METRICS.items()},

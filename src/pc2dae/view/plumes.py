@@ -27,7 +27,6 @@ from pc2dae.suite import Suite
 from pc2dae.view.formatting import Row, Table, clock, plus_minus, units
 
 SPECIES = {"bc": "BC", "co": "CO", "co2": "CO₂", "nox": "NOₓ", "pm25": "PM2.5"}
-_RATIOS = {name: "/".join(f"Δ{SPECIES[part]}" for part in name.split("/")) for name in RATIOS} | {"mce": "MCE"}
 _METHODS = {"integral": "integrals", "slope": "York regression"}
 
 
@@ -38,6 +37,16 @@ class Plumes:
     survey: Survey
     species: dict[str, Signal]
     intervals: list[tuple[int, int]]  # samples
+
+
+def _label(ratio: str) -> str:
+    """A ratio as tables show it."""
+    return "MCE" if ratio == "mce" else "/".join(f"Δ{SPECIES.get(part, part)}" for part in ratio.split("/"))
+
+
+def _kinds(ratios: pd.DataFrame) -> list[str]:
+    """The ratios that there are: the usual ones in their order, then others."""
+    return [kind for kind in dict.fromkeys((*RATIOS, "mce", *ratios["ratio"])) if (ratios["ratio"] == kind).any()]
 
 
 def plumes_of(flight: xr.Dataset) -> Plumes:
@@ -69,24 +78,27 @@ def plume_table(flight: xr.Dataset, plumes: Plumes, suite: Suite) -> Table | Non
     time, rate = flight.variables["time"].values, suite.rate_hz
     species = [s for s in SPECIES if s in plumes.species]
     per = plumes.survey.ratios
-    kinds = [k for k in _RATIOS if (per["ratio"] == k).any()]
+    kinds = _kinds(per)
     excess = {s: [plumes.species[s].over(interval) for interval in plumes.intervals] for s in species}
     # In thousands where values are large, or the table is wider than a tablet.
     scale = {s: 1000.0 if np.median([abs(e.value) for e in excess[s]]) / rate >= 10_000 else 1.0 for s in species}
-    head = ["", "from\n[UTC]", "length\n[s]"]
+    head = ["", "", "from\n[UTC]", "length\n[s]"]
     for s in species:
         head.append(f"∫Δ{SPECIES[s]}\n[{'10³ ' if scale[s] > 1 else ''}{units(plumes.species[s].units)} s]")
     head += [_with_units(k, per) for k in kinds]
     found, rows = _integral_ratios(per), []
     for i, (start, stop) in enumerate(plumes.intervals):
-        cells = [str(i + 1), clock(time[start]), f"{(stop - start) / rate:.0f}"]
+        cells = [str(i + 1), plumes.survey.kinds[i], clock(time[start]), f"{(stop - start) / rate:.0f}"]
         cells += [plus_minus(*(v / rate / scale[s] for v in (excess[s][i].value, excess[s][i].sigma))) for s in species]
         mine = found.get(f"encounter {i + 1}", {})
         cells += [plus_minus(*mine[k]) if k in mine else "–" for k in kinds]
         rows.append(Row(cells, plume=i))
-    note = "Excess over a drifting background, integrated from the unbounded estimate; ± is one standard uncertainty: "
-    note += "noise, calibration and the choice of background."
-    return Table(head, rows, (0, 1), note=f"{note} –: the denominator's excess is below three times its uncertainty.")
+    note = "Excess over background, integrated from the unbounded estimate; ± is one standard uncertainty: noise, "
+    note += "calibration and the choice of background. Smoke: two tracers of combustion rise and vary together. "
+    note += "–: one of the two was not measured, or the denominator's excess is below three times its uncertainty."
+    if (background := plumes.survey.background) is not None:
+        note += f" Background: {background.reason}."
+    return Table(head, rows, (0, 1, 2), note=note)
 
 
 def ratio_table(plumes: Plumes) -> Table | None:
@@ -96,18 +108,23 @@ def ratio_table(plumes: Plumes) -> Table | None:
         return None
     methods = [m for m in _METHODS if (whole["method"] == m).any()]
     rows = []
-    for kind, label in _RATIOS.items():
+    for kind in _kinds(whole):
         mine = whole[whole["ratio"] == kind]
-        if len(mine):
-            preferred = mine[mine["is_preferred"]]
-            cells = [_cell(mine[mine["method"] == m]) for m in methods] + _parts(preferred)
-            best = tuple(2 + i for i, m in enumerate(methods) if len(methods) > 1 and (preferred["method"] == m).any())
-            unit = units(str(mine["units"].iloc[0]).replace("1", "–"))
-            rows.append(Row([label, unit, *cells, _said(kind, mine)], best=best))
-    head = ["ratio", "unit", *(_METHODS[m] for m in methods), "± random", "± systematic", ""]
-    unlike = ", ".join(_RATIOS[kind] for kind in without_slope(whole))
+        preferred = mine[mine["is_preferred"]]
+        cells = [_cell(mine[mine["method"] == m]) for m in methods] + _parts(preferred)
+        best = tuple(2 + i for i, m in enumerate(methods) if len(methods) > 1 and (preferred["method"] == m).any())
+        unit = units(str(mine["units"].iloc[0]).replace("1", "–"))
+        rows.append(
+            Row([_label(kind), unit, *cells, f"{100 * mine['share'].iloc[0]:.0f} %", _said(kind, preferred)], best=best)
+        )
+    head = ["ratio", "unit", *(_METHODS[m] for m in methods), "± random", "± systematic", "both measured", ""]
+    unlike = ", ".join(map(_label, without_slope(whole)))
     notes = ["Bold: the method with the smaller uncertainty."] if len(methods) > 1 else []
     notes += [f"{unlike}: correlation below {LEAST_CORRELATION:g}, so no regression is given."] if unlike else []
+    doubted = [kind for kind in _kinds(whole) if not whole.loc[whole["ratio"] == kind, "is_preferred"].any()]
+    for reason, some in whole[whole["ratio"].isin(doubted)].groupby("reason", sort=False):
+        names = ", ".join(_label(str(kind)) for kind in dict.fromkeys(some["ratio"]))
+        notes.append(f"{names}: not to be relied on; {reason}.")
     if assumed := assumed_text(plumes.survey.assumed_gains):
         notes.append(f"{assumed[0].upper()}{assumed[1:]}.")
     return Table(head, rows, (0, 1, len(head) - 1), title="Emission ratios of the whole flight", note=" ".join(notes))
@@ -142,7 +159,7 @@ def _integral_ratios(ratios: pd.DataFrame) -> dict[str, dict[str, tuple[float, f
 
 def _with_units(kind: str, ratios: pd.DataFrame) -> str:
     unit = str(ratios.loc[ratios["ratio"] == kind, "units"].iloc[0])
-    return _RATIOS[kind] if unit == "1" else f"{_RATIOS[kind]}\n[{units(unit)}]"
+    return _label(kind) if unit == "1" else f"{_label(kind)}\n[{units(unit)}]"
 
 
 def _cell(rows: pd.DataFrame) -> str:
@@ -159,7 +176,7 @@ def _parts(rows: pd.DataFrame) -> list[str]:
 
 
 def _said(kind: str, rows: pd.DataFrame) -> str:
-    value = float(rows["value"].to_numpy()[0])
+    value = float(rows["value"].to_numpy()[0]) if len(rows) else np.nan
     return combustion(value) if kind == "mce" and np.isfinite(value) else ""
 
 
@@ -181,6 +198,7 @@ def plume_facts(clean: xr.Dataset, suite: Suite, plumes: Plumes) -> dict[str, An
     for i, (start, stop) in enumerate(plumes.intervals, 1):
         excess = {s: plumes.species[s].over((start, stop)) for s in species}
         table.append({
+            "kind": plumes.survey.kinds[i - 1],
             "from": time[start],
             "to": time[stop - 1],
             "duration_s": (stop - start) / rate,
@@ -199,6 +217,7 @@ def plume_facts(clean: xr.Dataset, suite: Suite, plumes: Plumes) -> dict[str, An
         "units": units_of,
         "ratios": whole.to_dict("records"),
         "emission_factors": plumes.survey.emission_factors.drop(columns="onset").to_dict("records"),
+        "background": None if plumes.survey.background is None else plumes.survey.background.facts(),
         "assumed_gains": plumes.survey.assumed_gains,
         "mce_says": combustion(float(mce["value"].iloc[0])) if len(mce) else None,
     }

@@ -8,7 +8,19 @@ from fastapi import APIRouter, Depends, Path, Query, Request
 from fastapi.responses import FileResponse, JSONResponse, Response
 
 from pc2dae.web.problems import Refused, nothing
-from pc2dae.web.schemas import Accepted, Details, Flight, Key, ReadAgain, Run, RunAccepted, RunWanted, Score, Split
+from pc2dae.web.schemas import (
+    Accepted,
+    CleanAirStated,
+    Details,
+    Flight,
+    Key,
+    ReadAgain,
+    Run,
+    RunAccepted,
+    RunWanted,
+    Score,
+    Split,
+)
 from pc2dae.web.series import series, track
 from pc2dae.web.station import FORMATS, Station, slug
 from pc2dae.web.store import new_id
@@ -139,6 +151,13 @@ async def denoise_flight(station: At, flight: Of, wanted: RunWanted) -> RunAccep
     """Denoise with a method; an existing run is reused."""
     run, job = station.want_run(flight, wanted.method, wanted.strength)
     return RunAccepted(run=run, job=station.jobs.shown(job) if job is not None else None)
+
+
+@routes.put("/{flight}/runs/{run}/clean-air", status_code=202)
+async def state_clean_air(station: At, flight: Of, run: Key, stated: CleanAirStated) -> RunAccepted:
+    """State the clean air of a run, which its plumes are measured above."""
+    chosen = ready_run(station, flight, run)
+    return RunAccepted(run=chosen, job=station.jobs.shown(station.state_clean_air(chosen, stated.periods)))
 
 
 @routes.delete("/{flight}/runs/{run}", status_code=204)

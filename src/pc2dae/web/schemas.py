@@ -12,6 +12,7 @@ Key = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{8,64}$")]  # of a flight, ru
 SuiteName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,39}$")]
 Zone = Annotated[str, Field(pattern=r"^[A-Za-z0-9_+:/-]{1,64}$")]
 Number = Annotated[float, Field(ge=-1e15, le=1e15, allow_inf_nan=False)]
+Instant = Annotated[float, Field(ge=-9e12, le=9e12, allow_inf_nan=False)]  # ms since 1970
 Offset = Annotated[float, Field(ge=-1e7, le=1e7, allow_inf_nan=False)]
 Answer = Annotated[str, Field(max_length=2000, pattern=r"^[^\x00-\x1f\x7f]*$")]
 Text = Annotated[str, Field(max_length=120, pattern=r"^[^\x00-\x1f\x7f]*$")]
@@ -209,7 +210,7 @@ class ServerJob(BaseModel):
     """A queued, running or finished job."""
 
     id: str
-    kind: Literal["intake", "run", "export", "gallery"]
+    kind: Literal["intake", "run", "export", "gallery", "clean_air"]
     flight: str
     run: str | None = None
     state: JobState = "queued"
@@ -241,6 +242,14 @@ class RunWanted(BaseModel):
 
     method: Annotated[str, Field(max_length=40)] = "adaptive"
     strength: Annotated[float, Field(ge=0, le=1)] = 1.0
+
+
+class CleanAirStated(BaseModel):
+    """Periods of clean air, ms since 1970; none: it is found."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    periods: Annotated[list[tuple[Instant, Instant]], Field(max_length=50)]
 
 
 class SuiteChannel(BaseModel):

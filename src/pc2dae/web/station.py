@@ -255,6 +255,12 @@ class Station:
                 "strength": run.strength, "full": known}  # fmt: skip
         return self.jobs.add(ServerJob(id=run.job, kind="run", flight=run.flight, run=run.id), spec)
 
+    def state_clean_air(self, run: Run, periods: list[tuple[float, float]]) -> ServerJob:
+        """A job that states the clean air of a run and looks for its plumes again."""
+        self.jobs.check_room()
+        spec = {"folder": str(self.store.folder(run.flight)), "run": run.id, "periods": [sorted(p) for p in periods]}
+        return self.jobs.add(ServerJob(id=new_id(), kind="clean_air", flight=run.flight, run=run.id), spec)
+
     async def export(self, flight: Flight, run: Run | None, form: str) -> Path:
         """A flight or run as a file, exported by a worker on first request."""
         folder = self.store.folder(flight.id, run.id if run is not None else None)
@@ -285,12 +291,12 @@ class Station:
         record: Flight | Run | None = self.store.flights.get(job.flight)
         if job.kind == "run":
             record = self.store.runs.get(job.flight, {}).get(str(job.run))
-        if record is not None and job.kind != "export":
+        if record is not None and job.kind not in ("export", "clean_air"):
             record.state = "working"
             self.store.save(record)
 
     async def _finish(self, job: ServerJob, result: dict[str, Any] | None) -> None:
-        if job.kind == "export" or (flight := self.store.flights.get(job.flight)) is None:
+        if job.kind in ("export", "clean_air") or (flight := self.store.flights.get(job.flight)) is None:
             return
         if job.kind == "run":
             self._finish_run(self.store.runs[job.flight].get(str(job.run)), job)

@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import xarray as xr
 
 from pc2dae import pipeline
@@ -19,8 +20,9 @@ from pc2dae.calibration.curve import read_calibration
 from pc2dae.channel_schema import CHANNEL_VARIABLES
 from pc2dae.errors import FlightError, Pc2daeError
 from pc2dae.flight.netcdf import read_netcdf
-from pc2dae.flight.schema import add_history
+from pc2dae.flight.schema import add_history, suite_of
 from pc2dae.flight.store import read_flight, write_flight
+from pc2dae.plumes.baselines import parse_period, stated_samples
 from pc2dae.plumes.combined import without_species
 from pc2dae.report import report
 from pc2dae.view.calibration_state import FILES
@@ -85,6 +87,24 @@ def denoise(*, progress: Progress, folder: str, run: str, model: str, strength: 
     return {}
 
 
+def clean_air(*, progress: Progress, folder: str, run: str, periods: list[list[float]]) -> Result:
+    """State the clean air of a run and look for its plumes again; its exported files are outdated."""
+    home = Path(folder)
+    progress(0.05, "reading the run")
+    clean = read_flight(home / "runs" / run / "clean.nc")
+    stamps = ["/".join(f"{np.datetime64(round(ms), 'ms')}Z" for ms in period) for period in periods]
+    suite = suite_of(clean)
+    plumes = suite.plumes.model_copy(update={"clean_air": tuple(stamps)})
+    clean.attrs["suite"] = suite.model_copy(update={"plumes": plumes}).model_dump_json(exclude_defaults=True)
+    for text in stamps:
+        stated_samples(clean["time"].values, parse_period(text))
+    for exported in (home / "runs" / run).glob("clean.*"):
+        if exported.name != "clean.nc":
+            exported.unlink()
+    _keep_run(home, clean, run, progress)
+    return {}
+
+
 def export(*, progress: Progress, folder: str, run: str | None, form: str, path: str) -> Result:
     """Export a flight or run in another format, or as a report."""
     home = Path(folder)
@@ -113,7 +133,8 @@ def gallery(*, progress: Progress, folder: str, run: str, model: str, title: str
     return _keep(home, flight, None, run=run, model=model, progress=progress)
 
 
-KINDS: dict[str, Callable[..., Result]] = {"intake": intake, "run": denoise, "export": export, "gallery": gallery}
+KINDS: dict[str, Callable[..., Result]] = {"intake": intake, "run": denoise, "export": export, "gallery": gallery,
+                                     "clean_air": clean_air}  # fmt: skip
 
 
 def _calibration_files(home: Path, names: Mapping[str, str]) -> dict[str, str]:

@@ -263,6 +263,7 @@ class FlightShown(_Stored):
     first: str | None
     intervals: list[tuple[Ms, Ms]]
     encounters: list[PlumeEncounter]
+    clean_air: list[tuple[Ms, Ms]] = Field(default=[], description="stated periods of clean air")
     flag_kinds: dict[str, str]
     flag_words: dict[str, str]
     metrics: dict[str, tuple[str, str | float | None]]
@@ -305,8 +306,9 @@ class TrackShown(_Stored):
 
 
 class PlumeRow(_Stored):
-    """A crossing of smoke; excess and ratios as value and one-sigma uncertainty."""
+    """An encounter; excess and ratios as value and one-sigma uncertainty."""
 
+    kind: str = Field(default="encounter", description="smoke where two tracers of combustion rise and vary together")
     from_: Ms = Field(alias="from")
     to: Ms
     duration_s: float
@@ -325,6 +327,7 @@ class EmissionRatio(_Stored):
     systematic_sigma: float | None
     units: str
     resolution_s: float | None
+    share: float | None = Field(default=None, description="of the samples at which both species were measured")
     is_preferred: bool
     reason: str
 
@@ -339,6 +342,18 @@ class EmissionFactor(_Stored):
     random_sigma: float | None
     systematic_sigma: float | None
     units: str
+    share: float | None = None
+    is_good: bool = True
+
+
+class BackgroundShown(_Stored):
+    """The background of all excesses, and why it was chosen."""
+
+    kind: str
+    clean_share: float
+    is_good: bool
+    smoky: list[str] = Field(description="stated clean air that is itself in smoke, START/END")
+    reason: str
 
 
 class PlumesShown(_Stored):
@@ -350,5 +365,6 @@ class PlumesShown(_Stored):
     units: dict[str, str]
     ratios: list[EmissionRatio]
     emission_factors: list[EmissionFactor]
+    background: BackgroundShown | None = None
     assumed_gains: dict[str, float]
     mce_says: str | None

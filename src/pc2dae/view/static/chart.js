@@ -17,12 +17,13 @@ export class Chart {
   /** @type {Schemas["FlightShown"]["channels"][number]} */ channel;
   /** @type {any} */ onHover;
   /** @type {any} */ onRange;
+  /** @type {any} */ onSelect;
   /** @type {any} */ onVertical;
   /** @type {any} */ range;
   /** @type {any} */ zoomed;
-  /** `onRange(range or null)` when the user zooms in time, `onVertical(range or null)` in value, `onHover(ms or null, chart)`, `onRead(chart)` when the values at the cursor are to be read out. */
-  constructor(channel, { onRange, onVertical, onHover, onRead }) {
-    Object.assign(this, { channel, onRange, onVertical, onHover, onRead, zoomed: null });
+  /** `onRange(range or null)` when the user zooms in time, `onSelect(range)` after a drag along it, `onVertical(range or null)` in value, `onHover(ms or null, chart)`, `onRead(chart)` when the values at the cursor are to be read out. */
+  constructor(channel, { onRange, onSelect, onVertical, onHover, onRead }) {
+    Object.assign(this, { channel, onRange, onSelect, onVertical, onHover, onRead, zoomed: null });
     this.element = el("div", { class: "plot", tabindex: "0", role: "application", "aria-roledescription": "chart", "aria-label": `${channel.name} over time. ${KEYS}` });
     this.tip = el("div", { class: "tip flag-tip", hidden: true });
     chartKeys(this);
@@ -44,7 +45,7 @@ export class Chart {
     return Object.fromEntries(LINES.map(({ key }) => [key, all[key] && !hidden.has(role(key)) ? all[key] : null]));
   }
 
-  /** Draw {series, other, encounters, hidden, isLog, marked, marks}; `other` is a second estimate over the same times. */
+  /** Draw {series, other, encounters, hidden, isLog, marked, marks, clean}; `other` is a second estimate over the same times. */
   set(shown, range, zoomed) {
     if (shown.isLog !== this.shown?.isLog) this.forget();
     this.shown = shown;
@@ -107,7 +108,7 @@ export class Chart {
         setSelect: [(u) => {
           const { left, width } = u.select, range = [left, left + width].map((x) => u.posToVal(x, "x"));
           u.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
-          if (width >= LEAST) this.onRange(range);
+          if (width >= LEAST) this.onSelect(range);
         }],
       },
     };
@@ -123,6 +124,10 @@ export class Chart {
         ctx.globalAlpha = 0.16; ctx.fillRect(left, 0, right - left, bottom); ctx.globalAlpha = 1;
         ctx.lineWidth = 1.5 * px;
         ctx.setLineDash([4 * px, 3 * px]); ctx.strokeRect(left, 0, right - left, bottom + 9); ctx.setLineDash([]);
+      }
+      for (const [from, to] of this.shown.clean ?? []) {
+        ctx.fillStyle = colour("band");
+        ctx.fillRect(at(from), bbox.top, Math.max(at(to) - at(from), 1), bbox.height);
       }
       for (const [from, to, kind, , share] of this.data.flags) {
         if (to < range[0] || from > range[1]) continue;

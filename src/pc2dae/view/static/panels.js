@@ -18,12 +18,13 @@ export class Panels {
   /** @type {any} */ onLog;
   /** @type {any} */ onMap;
   /** @type {any} */ onRange;
+  /** @type {any} */ onSelect;
   /** @type {any} */ onSeen;
   /** @type {any} */ onVertical;
   /** @type {string} */ title;
   /** @type {Map<string, [number, number]>} */ vertical;
   /** @type {Schemas["FlightShown"]} */ view;
-  /** `onRange(range)` and `onVertical(name, range)` when the user zooms, `onLog()`, `onHover(ms)`, `onMap(name)`, `onSeen()` when other panels came into view. */
+  /** `onRange(range)`, `onSelect(range)` after a drag and `onVertical(name, range)` when the user zooms, `onLog()`, `onHover(ms)`, `onMap(name)`, `onSeen()` when other panels came into view. */
   constructor(callbacks) {
     Object.assign(this, callbacks, { layers: null, fine: null, isSwapped: false, hidden: new Set(), log: new Set(), chosen: null, vertical: new Map(), marked: null, marks: [], title: "" });
     this.panels = new Map();
@@ -51,7 +52,7 @@ export class Panels {
 
   card(channel) {
     const chart = new Chart(channel, {
-      onRange: this.onRange, onVertical: (range) => this.onVertical(channel.name, range), onHover: (ms, source) => this.point(ms, source), onRead: (source) => this.read(source),
+      onRange: this.onRange, onSelect: this.onSelect, onVertical: (range) => this.onVertical(channel.name, range), onHover: (ms, source) => this.point(ms, source), onRead: (source) => this.read(source),
     });
     const summary = el("p", { class: "note summary" }, channel.summary);
     const button = (text, title, onclick) => el("button", { type: "button", title, "aria-label": `${title}: ${channel.name}`, onclick }, text);
@@ -168,7 +169,7 @@ export class Panels {
       if (!panel.isSeen || !panel.isStale || !chart.element.clientWidth) continue;
       panel.isStale = false;
       const pair = this.layers.map((coarse, i) => this.finerOf(i, name) ?? coarse), [series, other] = this.isSwapped && pair[1] ? pair.toReversed() : pair;
-      const isLog = this.log.has(name), shown = { series, other, encounters, hidden, isLog, marked, marks }, asked = this.vertical.get(name), zoomed = asked && isDrawable(asked, isLog) ? asked : null;
+      const isLog = this.log.has(name), shown = { series, other, encounters, hidden, isLog, marked, marks, clean: this.view.clean_air }, asked = this.vertical.get(name), zoomed = asked && isDrawable(asked, isLog) ? asked : null;
       if (Object.entries(shown).every(([key, value]) => chart.shown?.[key] === value)) chart.setRange(range, zoomed);
       else chart.set(shown, range, zoomed);
     }

@@ -37,6 +37,7 @@ export class Signals {
   /** @type {Schemas["Series"][]} */ layers;
   /** @type {{time: number, note: string}[]} */ marks;
   /** @type {() => void} */ onChange;
+  /** @type {((range: [number, number]) => void) | null} */ marking = null; // a drag marks a period instead of zooming
   /** @type {any} */ onPoint;
   /** @type {any} */ onState;
   /** @type {[number, number]} */ span;
@@ -48,7 +49,7 @@ export class Signals {
     this.choice = new Choice((names) => { this.panels.choose(names); this.tellState(); });
     $("signals").append(...skeleton(this.choice.element));
     this.panels = new Panels({
-      onRange: (range) => this.setRange(range), onVertical: (name, range) => this.setVertical(name, range), onLog: () => this.tellState(),
+      onRange: (range) => this.setRange(range), onSelect: (range) => (this.marking ?? ((r) => this.setRange(r)))(range), onVertical: (name, range) => this.setVertical(name, range), onLog: () => this.tellState(),
       onHover: (ms) => { this.map.point(ms); this.onPoint(ms); }, onMap: (name) => this.choose(name), onSeen: onChange,
     });
     this.map = new FlightMap({

@@ -2,7 +2,7 @@
 // One flight: its state, its run and the run it is compared with; the view draws it.
 
 import { read, write } from "./address.js";
-import { follow, get, post, Problem, query, remove } from "./api.js";
+import { follow, get, post, Problem, put, query, remove } from "./api.js";
 import { Compare } from "./compare.js";
 import { markShown, noteState } from "./flights.js";
 import { intakeTables } from "./intake.js";
@@ -196,6 +196,7 @@ async function load(turn, isNew = false) {
   signals.set({ view, layers, track, names, marks: detail.marks ?? [], title: detail.name });
   compare.set({ detail, run, other, names });
   showRecorded(detail, () => showRuns({ run: detail.runs.find((r) => r.id === detail.default_run) ?? null, other: liveRun(detail) }));
+  offerClean();
   showScores($("scores"), detail, methods, run, view.metrics, runMethod);
 }
 
@@ -220,6 +221,40 @@ async function refine() {
     if (signals.range === range && state.run === run) { panels.refine(fine); signals.drawMap(); }
   } catch (problem) {
     if (problem.name !== "AbortError") $("range-words").textContent = problem.line ?? String(problem);
+  }
+}
+
+// Clean air: a drag over a panel states a period; the plumes of the run are measured above all of them.
+const marker = el("button", { type: "button", id: "mark-clean", "aria-pressed": "false", title: "Drag over clean air in a panel; repeat for several periods", onclick: () => markClean(!signals.marking) }, "Mark clean air");
+const cleaner = el("button", { type: "button", id: "forget-clean", title: "Let clean air be found again", onclick: () => stateClean([]) }, "Forget clean air");
+
+function markClean(is) {
+  signals.marking = is ? (range) => stateClean([...(state.view.clean_air ?? []), range]) : null;
+  marker.setAttribute("aria-pressed", String(is));
+  offerClean();
+}
+
+function offerClean() {
+  show(marker, Boolean(state?.run));
+  show(cleaner, Boolean(state?.run && state.view?.clean_air?.length));
+}
+
+/** @param {[number, number][]} periods */
+async function stateClean(periods) {
+  const { detail, run } = state, turn = latest;
+  show($("run-work"), true);
+  $("run-bar").removeAttribute("value");
+  $("run-words").textContent = "looking for plumes above the clean air …";
+  try {
+    const { job } = await put(`/api/flights/${detail.id}/runs/${run.id}/clean-air`, { periods });
+    $("run-cancel").onclick = () => remove(`/api/jobs/${job.id}`).catch(() => {});
+    const end = await follow(job.id, (now) => turn === latest && progress($("run-bar"), $("run-words"), now));
+    if (end.state !== "done") throw new Problem(end.error || `clean air was ${end.state}`, end.hint ?? "");
+    if (turn !== latest) return;
+    await load(turn);
+    show($("run-work"), false);
+  } catch (problem) {
+    if (turn === latest) { $("run-words").textContent = problem.line ?? String(problem); $("run-bar").value = 0; }
   }
 }
 
@@ -261,7 +296,7 @@ async function showRuns(changes) {
   await load(latest);
 }
 
-$("view-tools").append(...linkButton());
+$("view-tools").append(...linkButton(), marker, cleaner);
 $("method").addEventListener("change", (e) => e.target.value && runMethod(e.target.value, Number($("strength").value)));
 $("strength").addEventListener("input", (e) => setStrength(Number(e.target.value)));
 $("strength").addEventListener("change", (e) => state.run && runMethod(state.run.method, Number(e.target.value)));
