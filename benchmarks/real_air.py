@@ -1,12 +1,13 @@
 """What the default estimate does to every real record: response, limit of falls, peaks, areas, clean air, roughness.
 
-    python benchmarks/real_air.py [FOLDER ...] [--short] [--stated FACTOR]
+    python benchmarks/real_air.py [FOLDER ...] [--short] [--stated FACTOR] [--response FILE] [--docs docs]
 
 A line per record and channel: the t90 that was used and its source, or why none was; the largest t90 that the falls of
 the reading allow; peak, area above clean air and roughness (sum of first differences) of the estimate relative to the
 reading; the share of samples more than 4 uncertainties below clean air. `--short` takes the shortened records of the
 tests. With `--stated`, each channel is stated to respond in FACTOR times the limit of its falls: what is physically
-possible may be undone, what is not must be refused. The records are in ../shared/data or PC2DAE_REAL_DATA.
+possible may be undone, what is not must be refused. `--response` takes a file of `pc2dae response`. The records are in
+../shared/data or PC2DAE_REAL_DATA.
 """
 
 from __future__ import annotations
@@ -34,6 +35,14 @@ from pc2dae.response.payload import ChannelResponse, with_response
 
 CLEAN = 0.05  # quantile of the reading that is taken as clean air
 DEEP = 4.0  # uncertainties below it
+RESULTS = "results/2026-11-18-real-air.md"
+TITLE = "# The default estimate of every real record (18 November 2026)"
+COMMAND = "```bash\npython benchmarks/real_air.py --docs docs\n```"
+MEANING = (
+    "No response is stated, so most channels keep their lag (explained in [ambient](../ambient.md)). Peak, area above"
+    " clean air and roughness are relative to the reading; *below* is the share of samples more than 4 uncertainties"
+    " below clean air. Means of a few counts of particles have areas no better than a tenth of a count per sample."
+)
 HEAD = (f"{'record':52}{'channel':14}{'t90 [s]':>12} {'source':16}{'limit':>7}{'peak':>7}{'area':>8}{'rough':>7}"
         f"{'below':>8}  not corrected because")  # fmt: skip
 
@@ -78,7 +87,7 @@ def limits(flight: xr.Dataset) -> dict[str, float]:
             for n, v, s, u in zip(names, values, seen, levels, strict=True)}  # fmt: skip
 
 
-def lines(record: RealRecord, flight: xr.Dataset, factor: float | None) -> Iterator[str]:
+def lines(record: RealRecord, flight: xr.Dataset, factor: float | None, response: Path | None) -> Iterator[str]:
     """A line per channel of a record."""
     at_most = limits(flight)
     if factor is not None:
@@ -88,7 +97,7 @@ def lines(record: RealRecord, flight: xr.Dataset, factor: float | None) -> Itera
             return
         suite = with_response(suite_of(flight), stated)
         flight = flight.assign_attrs(suite=suite.model_dump_json(exclude_defaults=True))
-    clean = pc2dae.denoise(flight)
+    clean = pc2dae.denoise(flight, response=response)
     for name in denoised_names(clean):
         attrs, e = clean[name].attrs, effect(clean, name)
         t90 = f"{attrs['t90_s']:.1f} ± {attrs['t90_uncertainty_s']:.1f}" if "t90_s" in attrs else "–"
@@ -103,19 +112,26 @@ def main() -> None:
     parser.add_argument("folders", nargs="*", help="only these folders, or parts of a record's name")
     parser.add_argument("--short", action="store_true", help="the shortened records of the tests")
     parser.add_argument("--stated", type=float, help="state this multiple of each limit as t90")
+    parser.add_argument("--response", type=Path, help="file of `pc2dae response`, for all records")
+    parser.add_argument("--docs", type=Path, help="folder of the documentation to be refreshed")
     options = parser.parse_args()
     if not DATA.is_dir():
         sys.exit(ABSENT)
     warnings.simplefilter("ignore")
     print(HEAD)
+    table = [HEAD]
     for record in RECORDS:
         if options.folders and not any(word in record.id for word in options.folders):
             continue
         with tempfile.TemporaryDirectory() as folder:
             path = record.write(Path(folder), whole=not options.short)
             flight = pc2dae.open_flight(path, suite=record.suite_path, zone=record.zone)
-        for line in lines(record, flight, options.stated):
+        for line in lines(record, flight, options.stated, options.response):
             print(line, flush=True)
+            table.append(line)
+    if options.docs is not None:
+        parts = (TITLE, COMMAND, MEANING, "```\n" + "\n".join(table) + "\n```\n")
+        (options.docs / RESULTS).write_text("\n\n".join(parts), encoding="utf-8")
 
 
 if __name__ == "__main__":
