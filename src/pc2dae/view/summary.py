@@ -77,7 +77,7 @@ def channel_facts(flight: xr.Dataset, channel: Channel, t90_s: float | None = No
     target = str(known.get("target", "")) if has_estimate(flight, name) else ""
     summary = "nothing measured" if not seen.any() else f"noise σ {number(noise, 2)}"
     is_calibrated = budget_of(flight, name) is not None
-    if target == "ambient" or (is_calibrated and np.isfinite(uncertainty)):  # of more than the noise
+    if np.isfinite(uncertainty) and (target == "ambient" or is_calibrated or random < uncertainty):
         summary += f", uncertainty {number(uncertainty, 2)} {unit}"
     elif np.isfinite(uncertainty):
         summary += f" → {number(uncertainty, 2)} {unit}"
@@ -167,8 +167,8 @@ def tiles(flight: xr.Dataset, suite: Suite, facts: list[ChannelFacts], plumes: i
     done = [f for f in facts if f.denoised]
     if done:
         shown.append(Tile(f"{len(done)} of {len(facts)}", f"channels by {flight.attrs.get('pc2dae_model', 'a model')}"))
-        gain = [f.noise / f.random for f in done if f.random > 0 and f.noise > 0]
-        if gain:
+        gain = [f.noise / f.random for f in done if f.target != "ambient" and f.random > 0 and f.noise > 0]
+        if gain and np.median(gain) >= 1.05:  # of the air it is not that of the reading
             shown.append(Tile(f"{np.median(gain):.1f} ×", "less noise, median channel"))
         below, after = (float(np.nanmean([getattr(f, key) for f in done])) for key in ("below", "below_after"))
         shown.append(Tile(f"{percent(below, 0)} → {percent(after, 0)}", "below the physical bound"))
