@@ -82,6 +82,15 @@ def test_a_plateau_that_still_rises_is_fitted_as_an_approach() -> None:
     assert found.calibration.channels["co"].terms["gain"] == pytest.approx(0.8, abs=0.02)
 
 
+def test_a_plateau_that_settles_within_its_interval_counts_from_there_on() -> None:
+    # A zero that wanders by 15 ppb and then stays: no exponential, but its last third reads 20.
+    wandering = record()
+    at = np.arange(150.0)
+    wandering["co"].values[450:] = 20 + np.where(at < 60, 15.0, 0.0) + np.random.default_rng(0).normal(0, 1, 150)
+    found = fit_intervals(wandering, [interval(170, 299, 400), interval(450, 599, 0)], {})
+    assert found.plateaus["co"][1].reading == pytest.approx(20, abs=0.5)
+
+
 def test_a_plateau_that_ends_on_its_way_is_refused_with_its_slope() -> None:
     # 150 s into the gas a sensor of t90 400 s has 320·exp(−150/174)/174 = 0.8 ppb per second to go.
     with pytest.raises(CalibrationError, match=r"co: in known gas from 2025-10-06T16:02:50Z on the reading still "

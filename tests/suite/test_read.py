@@ -68,6 +68,8 @@ valid_max = 5000.0
 detection_limit = 0.1
 t90_s = 4.0
 t90_uncertainty_s = 0.6
+t90_source = "pm25 and falls"
+t90_limit_s = 5.5
 kernel = "two_step"
 slow_t90_s = 60.0
 slow_share = 0.1
@@ -136,9 +138,9 @@ def test_every_key_arrives() -> None:
     assert suite["co"].model_dump(exclude_none=True) == {
         "name": "co", "units": "ppm", "column": "CO_ppm", "lower_bound": 0.05, "valid_min": -5.0, "valid_max": 5000.0,
         "detection_limit": 0.1, "t90_s": 4.0, "t90_uncertainty_s": 0.6, "kernel": "two_step", "slow_t90_s": 60.0,
-        "slow_share": 0.1, "delay_s": 1.5, "delay_uncertainty_s": 0.3,
-        "native_rate_hz": 1.0, "duplicate_of": "co_b", "pressure_exponent": 1.6, "dry": True, "noise_sigma": 0.2,
-        "background": 0.12, "background_uncertainty": 0.03,
+        "t90_source": "pm25 and falls", "t90_limit_s": 5.5, "slow_share": 0.1, "delay_s": 1.5,
+        "delay_uncertainty_s": 0.3, "native_rate_hz": 1.0, "duplicate_of": "co_b", "pressure_exponent": 1.6,
+        "dry": True, "noise_sigma": 0.2, "background": 0.12, "background_uncertainty": 0.03,
         "long_name": "carbon monoxide", "standard_name": "mole_fraction_of_carbon_monoxide_in_air",
     }  # fmt: skip
     assert suite["uv"].units == "ng m-3"

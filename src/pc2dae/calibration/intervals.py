@@ -131,7 +131,8 @@ def _samples(flight: xr.Dataset, one: Interval) -> tuple[Array, Array]:
 def _settled(record: xr.Dataset, group: Sequence[Plateau], units: str) -> list[Plateau]:
     """Plateaus of span gas with the reading that those still rising or falling approach.
 
-    r(t) = r∞ + b·exp(−t/τ). A plateau whose end does not tell r∞ is refused.
+    r(t) = r∞ + b·exp(−t/τ). Of a plateau that wanders and then settles, the last third counts; one whose end does not
+    tell r∞ is refused.
     """
     readings = [p.reading for p in group]
     scale = float(np.ptp(readings)) or abs(readings[0])
@@ -150,14 +151,17 @@ def _settled(record: xr.Dataset, group: Sequence[Plateau], units: str) -> list[P
         least, end = min(fits)
         near = [limit for left, limit in fits if left <= _AS_GOOD * least]  # time constants that fit as well
         doubt = float(np.hypot(np.ptp(near), p.sigma))
-        if doubt > steady or abs(end - np.median(x[-third:])) > 2 * steady:
-            slope = float(np.polyfit(t[-third:], x[-third:], 1)[0])
+        if doubt <= steady and abs(end - np.median(x[-third:])) <= 2 * steady:
+            done.append(replace(p, reading=end, sigma=doubt))
+            continue
+        slope = float(np.polyfit(t[-third:], x[-third:], 1)[0])
+        if abs(slope) * (t[-1] - t[-third]) > steady / 3:
             raise CalibrationError(
                 f"{p.interval.channel}: in known gas from {str(p.interval.start)[:19]}Z on the reading still changes by"
                 f" {slope:+.2g} {units} per second at the end",
                 hint="let the interval begin when the reading is steady, or leave it out",
             )
-        done.append(replace(p, reading=end, sigma=doubt))
+        done.append(replace(p, reading=_mean(x[-third:]), sigma=3**0.5 * p.sigma))  # it was not steady at first
     return done
 
 
