@@ -9,7 +9,7 @@ from pc2dae.edge.lag import Lags
 from pc2dae.response.kernels import LN10
 
 _WINDOW, _TIMES = 61, 10.0  # samples, and time constants, over which areas are compared: the longer of both
-_SURE = 100.0  # area in units of its noise from which it counts
+_SURE = 30.0  # area in units of its noise from which it counts
 _MOST = 0.1  # by which an excess is changed
 _CLEAN = 0.05  # quantile of the reading
 

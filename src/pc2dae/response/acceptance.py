@@ -11,13 +11,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pc2dae.arrays import Array, Mask
+from pc2dae.arrays import Array, Mask, near
 
 _CLEAN = 0.05  # quantile of the reading that is taken as clean air
 _IN_PLUME, _MOVING = 5.0, 3.0  # noise levels of a reading, and of its change within a time constant
 _HIGH = 0.05  # of the reading's range, from which a fall counts
 _FEW = 10  # samples, below which nothing can be said
 _AREA = 0.005  # of the excess
+_AROUND = 3.0  # time constants around a plume that belong to it
 _SURE = 3.0  # standard errors that are allowed everywhere
 _FALLS = 0.05  # of the excess, mean residual in falls
 _NOISE, _MISFIT = 3.0, 0.2  # typical residual in noise levels, and relative to what the correction changed
@@ -86,7 +87,9 @@ def _falls(
 
 def _area(c: CorrectedChannel, known: Mask, excess: Array, residual: Array) -> str:
     """Residuals in plumes, as they are or against those in clean air: what is missing everywhere is no area."""
-    high, calm = (known & is_in for is_in in (excess > _MOVING * c.noise, excess <= _MOVING * c.noise))
+    around = int(np.ceil(_AROUND * c.tau))
+    is_high = near(known & (excess > _MOVING * c.noise), around, around)
+    high, calm = known & is_high, known & ~is_high
     if high.sum() < _FEW:
         return ""
     level = float(np.median(residual[calm])) if calm.sum() >= _FEW else 0.0
