@@ -15,7 +15,7 @@ from pc2dae.errors import CalibrationError
 from pc2dae.flags import BAD, BELOW_BOUND, SATURATED
 from pc2dae.flight.schema import new_flight
 from pc2dae.flight.store import read_flight, write_flight
-from pc2dae.pipeline import calibrate_flight, prepare
+from pc2dae.ingestion import calibrate_flight, prepare
 from suites import make_suite
 
 START = np.datetime64("2025-10-05T14:00:00", "ns")

@@ -97,9 +97,10 @@ def _score(campaign: Path) -> pd.DataFrame:
     from rich.console import Console
     from rich.progress import track
 
+    from pc2dae.denoising import denoise
     from pc2dae.flight.netcdf import read_netcdf
+    from pc2dae.ingestion import open_flight
     from pc2dae.metrics import score_flight
-    from pc2dae.pipeline import denoise, open_flight
     from pc2dae.registry import SHIPPED
 
     folders = sorted(path for path in campaign.iterdir() if path.is_dir())

@@ -75,7 +75,7 @@ def denoise(
     import pc2dae
     from pc2dae.cli.progress import progress_bar
     from pc2dae.flight.store import WRITE_ONLY, check_target, write_flight
-    from pc2dae.pipeline import change_lines
+    from pc2dae.ingestion import change_lines
     from pc2dae.response.payload import read_response
     from pc2dae.suite import load_suite
 
@@ -155,14 +155,14 @@ def _opened(
     salvage: bool,
 ) -> xr.Dataset:
     """Open a flight; if it is ingested from logs, print its repairs and notes."""
-    from pc2dae import pipeline
+    from pc2dae import ingestion
     from pc2dae.flight.store import is_flight
 
     if is_flight(source):
-        return pipeline.open_flight(
+        return ingestion.open_flight(
             source, suite=suite, zone=zone, calibration=calibration, offsets=offsets, metadata=metadata
         )
-    flight, intake = pipeline.ingest(
+    flight, intake = ingestion.ingest(
         [source],
         suite=suite,
         zone=zone,

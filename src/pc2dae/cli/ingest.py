@@ -52,14 +52,14 @@ def ingest(
     """
     import json
 
-    from pc2dae import pipeline
+    from pc2dae import ingestion
     from pc2dae.flight.store import WRITE_ONLY, check_target, write_flight
 
     if out is not None:
         check_target(out)
         check_output(out, inputs=[*logs, *calibration], force=force)
     offsets, metadata = parse_offsets(offset), parse_metadata(meta)
-    flight, intake = pipeline.ingest(
+    flight, intake = ingestion.ingest(
         logs,
         suite=suite,
         zone=zone,

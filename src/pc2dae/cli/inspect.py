@@ -59,7 +59,7 @@ def inspect(
 
     from rich.console import Console
 
-    from pc2dae import pipeline
+    from pc2dae import ingestion
     from pc2dae.errors import Pc2daeError, require
     from pc2dae.inspection import campaign, inspect_flight
 
@@ -69,7 +69,7 @@ def inspect(
         check_output(picture, inputs=flights, force=force)
     if picture is not None:
         require("matplotlib", extra="figures")
-    opened = [pipeline.open_flight(path, suite=suite, zone=zone) for path in flights]
+    opened = [ingestion.open_flight(path, suite=suite, zone=zone) for path in flights]
     reports = [inspect_flight(flight, keep=keep, exclude=exclude) for flight in opened]
     together = campaign(opened, reports)
     drawn = _draw(opened, picture, force) if picture is not None else []

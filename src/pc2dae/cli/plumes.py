@@ -54,7 +54,7 @@ def plumes(
 
     from rich.console import Console
 
-    from pc2dae.pipeline import open_flight
+    from pc2dae.ingestion import open_flight
     from pc2dae.plumes import Fuel, campaign_factors, survey
     from pc2dae.plumes.baselines import parse_period, within_flight
     from pc2dae.plumes.files import check_plumes_target, write_plumes

@@ -37,7 +37,7 @@ def replay(
     from pc2dae.edge.replay import messages
     from pc2dae.errors import Pc2daeError
     from pc2dae.flight.schema import suite_of
-    from pc2dae.pipeline import open_flight, prepare
+    from pc2dae.ingestion import open_flight, prepare
     from pc2dae.view.track import wind_vector
 
     if stdout == (mqtt is not None):

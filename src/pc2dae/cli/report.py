@@ -40,7 +40,7 @@ def report(
         typer.echo(f"written: {out}")
         return
     from pc2dae.flight.netcdf import read_netcdf
-    from pc2dae.pipeline import open_flight
+    from pc2dae.ingestion import open_flight
 
     flight = open_flight(source, suite=suite)
     write_report(flight, out, truth=None if truth is None else read_netcdf(truth))
