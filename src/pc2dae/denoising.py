@@ -113,6 +113,8 @@ def denoise(
     clean = with_estimate(ready, kept, estimate, noise, lags=lags, left=kept_lags, unusable=chosen.unusable)
     empty = without_observation(ready, [*kept.names, *(channel.name for channel in chosen.unusable)])
     left_raw = chosen.left_raw() + [f"{name} (no usable sample: {why})" for name, why in empty.items()]
+    for name in measured.names:
+        clean.variables[name].attrs.pop("not_denoised", None)
     for name, why in chosen.not_denoised.items():
         clean.variables[name].attrs["not_denoised"] = why
     clean.attrs |= {

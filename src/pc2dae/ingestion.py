@@ -16,7 +16,7 @@ import numpy as np
 import xarray as xr
 
 from pc2dae.errors import FlightError, LogError
-from pc2dae.flight.schema import LEVELS, add_history, level_of, suite_of
+from pc2dae.flight.schema import LEVELS, add_history, history_of, level_of, suite_of
 from pc2dae.flight.stream import Stream
 from pc2dae.suite import Suite, load_suite, parse_suite
 
@@ -190,14 +190,9 @@ def with_loading_corrected(flight: xr.Dataset) -> xr.Dataset:
     return screen(correct_loading(flight))
 
 
-_CHANGES = ("taken as missing (", "not corrected: no", "corrected for pressure", "to dry mole", "loading corrected",
-            "calibrated ", "zero set in known air", "re-zeroed", " given at ")  # fmt: skip
-
-
 def change_lines(before: xr.Dataset, after: xr.Dataset) -> list[str]:
     """History lines added since `before` about values taken as missing or corrected."""
-    old, new = (str(flight.attrs.get("history", "")).splitlines() for flight in (before, after))
-    return [line.partition(" pc2dae: ")[2] for line in new[len(old) :] if any(word in line for word in _CHANGES)]
+    return history_of(after, "change")[len(history_of(before, "change")) :]
 
 
 def given_suite(suite: str | Path | Suite | None) -> Suite | None:

@@ -224,8 +224,9 @@ def _summarise(clean: xr.Dataset, source: Path, output: Path, seconds: float) ->
         typer.echo(f"no usable sample: {reasons}; no estimate, logged values are in <name>_raw")
     for line in warnings_of(clean):
         typer.echo(f"warning: {line}")
-    left = [part for part in clean.attrs["pc2dae_left_raw"].split("; ") if part.partition(" (")[0] not in empty]
-    typer.echo(f"written: {output}" + ("" if left in (["none"], []) else f"; left raw: {'; '.join(left)}"))
+    why = {f.name: clean.variables[f.channel[0].name].attrs.get("not_denoised") for f in suite.family}
+    left = [f"{', '.join(c.name for c in f.channel)} ({why[f.name]})" for f in suite.family if why[f.name]]
+    typer.echo(f"written: {output}" + (f"; left raw: {'; '.join(left)}" if left else ""))
 
 
 def _lag_lines(clean: xr.Dataset, names: list[str]) -> list[str]:
