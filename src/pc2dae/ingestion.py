@@ -6,7 +6,7 @@ Not `ingest.py`: importing a module of that name would replace the function `pc2
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -41,12 +41,13 @@ def open_flight(
     offsets: Mapping[str, float] | None = None,
     metadata: Mapping[str, str] | None = None,
     salvage: bool = False,
+    report: Callable[[str], object] | None = None,
 ) -> xr.Dataset:
     """Open a flight from a pc2dae file (.nc, .zarr, .ict, .csv), a plain CSV, an instrument log or a folder of logs.
 
     A plain CSV needs a suite and keeps its rows: see `align.grid`. Logs are ingested: one clock, flags, compensation.
     A damaged compressed log is an error; with `salvage`, the whole lines that can be unpacked are used. `offsets` and
-    `metadata` are as in `ingest`, `response` as in `denoise`.
+    `metadata` are as in `ingest`, `response` as in `denoise`. `report` is called with each repair and note of logs.
     """
     from pc2dae.flight.store import is_flight, read_flight
     from pc2dae.suite.metadata import checked_metadata
@@ -56,7 +57,7 @@ def open_flight(
             raise FlightError(f"{path} is a flight: its clocks are aligned already", hint="state offsets of its logs")
         flight = read_flight(path, given_suite(suite)).assign_attrs(checked_metadata(metadata or {}))
         return with_response(calibrate_flight(prepare(flight), calibration) if calibration else flight, response)
-    flight, _ = ingest(
+    flight, intake = ingest(
         [path],
         suite=suite,
         zone=zone,
@@ -65,6 +66,9 @@ def open_flight(
         metadata=metadata,
         salvage=salvage,
     )
+    if report is not None:
+        for line in (*intake.repair_lines(), *intake.notes):
+            report(line)
     return with_response(flight, response)
 
 

@@ -11,6 +11,7 @@ import typer
 
 from pc2dae.cli.app import app
 from pc2dae.cli.output import FORCE, check_folder, check_output
+from pc2dae.cli.stated_options import SUITE, ZONE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,8 +42,8 @@ def denoise(
     scheduler: str | None = SCHEDULER,
     model: str = typer.Option("adaptive", help="As in `pc2dae denoise`; a file must be visible to all workers."),
     estimated: str | None = typer.Option(None, "--target", help="As in `pc2dae denoise`: ambient or response."),
-    suite: str | None = typer.Option(None, help="Suite of plain CSVs: a TOML file or a preset."),
-    zone: str | None = typer.Option(None, help='Time zone of stamps that carry none: "UTC", "-05:00".'),
+    suite: str | None = SUITE,
+    zone: str | None = ZONE,
     calibration: list[Path] = typer.Option(
         [], metavar="FILE", help="Calibration from `pc2dae calibrate`, applied to every flight; may be repeated."
     ),

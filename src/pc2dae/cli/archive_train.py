@@ -9,6 +9,7 @@ import typer
 
 from pc2dae.cli.archive import MEMORY, SCHEDULER, WORKERS, archive, flight_progress
 from pc2dae.cli.output import FORCE, check_folder
+from pc2dae.cli.stated_options import SUITE, ZONE
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,8 +26,8 @@ def train(
     seeds: int = typer.Option(1, min=1, help="Training seeds per variant and fold."),
     objective: str | None = typer.Option(None, help="As for `train`: recorrupted (default), paper, blindspot, truth."),
     steps: int | None = typer.Option(None, min=1, help="Maximum number of training steps."),
-    suite: str | None = typer.Option(None, help="Suite of plain CSVs: a TOML file or a preset."),
-    zone: str | None = typer.Option(None, help='Time zone of stamps that carry none: "UTC", "-05:00".'),
+    suite: str | None = SUITE,
+    zone: str | None = ZONE,
     workers: int = WORKERS,
     scheduler: str | None = SCHEDULER,
     memory: str = MEMORY,

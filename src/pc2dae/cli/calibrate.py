@@ -9,6 +9,7 @@ import typer
 
 from pc2dae.cli.app import app
 from pc2dae.cli.output import FORCE, check_output
+from pc2dae.cli.stated_options import SUITE, ZONE
 
 if TYPE_CHECKING:
     from pc2dae.calibration.curve import Calibration
@@ -26,8 +27,8 @@ def calibrate(
         None, help="CSV of known air (start, end, channel, value, uncertainty): span gas, zero air."
     ),
     like: list[Path] = typer.Option([], help="Calibration of another payload of the same kind; repeatable."),
-    suite: str | None = typer.Option(None, help="Suite of a plain CSV: a TOML file or a preset."),
-    zone: str | None = typer.Option(None, help='Time zone of stamps that carry none: "UTC", "-05:00".'),
+    suite: str | None = SUITE,
+    zone: str | None = ZONE,
     start: str | None = typer.Option(None, "--from", help="First time used, as in 2025-10-01 or 2025-10-01T08:00Z."),
     end: str | None = typer.Option(None, "--to", help="End of the time used."),
     test_from: str | None = typer.Option(

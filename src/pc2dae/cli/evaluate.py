@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from pc2dae.cli.app import again, app
+from pc2dae.cli.stated_options import SUITE
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,7 +22,7 @@ def evaluate(
     clean: Path = typer.Argument(..., help="A flight that `pc2dae denoise` wrote."),
     truth: Path | None = typer.Option(None, help="Its truth: the .truth.nc of a simulated flight."),
     model: str | None = typer.Option(None, help="The model that made it, to score duplicate sensors and leakage."),
-    suite: str | None = typer.Option(None, help="A suite's TOML file or a preset, for files without one."),
+    suite: str | None = SUITE,
     as_json: bool = typer.Option(False, "--json", help="Print every value of every channel as JSON."),
 ) -> None:
     """Score a clean flight per family and overall, beside raw, clipped and constant estimates.

@@ -9,6 +9,7 @@ import typer
 
 from pc2dae.cli.app import again, app
 from pc2dae.cli.output import FORCE, check_output
+from pc2dae.cli.stated_options import EXCLUDE, KEEP, SUITE, ZONE
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -45,10 +46,10 @@ def inspect(
     flights: list[Path] = typer.Argument(..., metavar="FLIGHT...", help="Flights (.nc, .csv, .ict) or log folders."),
     as_json: bool = typer.Option(False, "--json", help="Print everything as JSON."),
     picture: Path | None = typer.Option(None, "-p", "--picture", help="Overview plot (PNG); or a folder of them."),
-    suite: str | None = typer.Option(None, help="A suite's TOML file or a preset, for files without one."),
-    zone: str | None = typer.Option(None, help='Time zone of stamps that carry none: "UTC", "-05:00".'),
-    keep: list[str] = typer.Option([], help="Keep this family regardless of its verdict."),
-    exclude: list[str] = typer.Option([], help="Exclude this family regardless of its verdict."),
+    suite: str | None = SUITE,
+    zone: str | None = ZONE,
+    keep: list[str] = KEEP,
+    exclude: list[str] = EXCLUDE,
     force: bool = FORCE,
 ) -> None:
     """Summarise a flight: gaps, stale and negative shares, noise, response, speed, a verdict per family.

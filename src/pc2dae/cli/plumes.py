@@ -11,6 +11,7 @@ import typer
 
 from pc2dae.cli.app import again, app
 from pc2dae.cli.output import FORCE, check_output
+from pc2dae.cli.stated_options import SUITE
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -41,7 +42,7 @@ def plumes(
     fuel_carbon: float = typer.Option(0.50, help="Carbon mass fraction of the dry fuel, for emission factors."),
     fuel_carbon_uncertainty: float = typer.Option(0.05, help="Its standard uncertainty."),
     matched: bool = typer.Option(False, "--matched", hidden=True, help="No effect: ratios are always matched."),
-    suite: str | None = typer.Option(None, help="A suite's TOML file or a preset, for files without one."),
+    suite: str | None = SUITE,
     out: Path | None = typer.Option(None, "-o", "--out", help="Table of flight and encounters: .csv, .geojson, .kml."),
     force: bool = FORCE,
     as_json: bool = typer.Option(False, "--json", help="Print all tables as JSON."),

@@ -8,6 +8,7 @@ import typer
 
 from pc2dae.cli.app import app
 from pc2dae.cli.broker_options import CA, PASSWORD, TLS, USER
+from pc2dae.cli.stated_options import SUITE, ZONE
 
 
 @app.command()
@@ -19,8 +20,8 @@ def replay(
     speed: float = typer.Option(1.0, min=0.01, help="Speed relative to the flight."),
     restamp: bool = typer.Option(False, "--restamp", help="Stamp the samples as of now instead of their own times."),
     name: str | None = typer.Option(None, help="Name of the flight in its messages. Default: the file's."),
-    suite: str | None = typer.Option(None, help="Suite of a plain CSV: a TOML file or a preset."),
-    zone: str | None = typer.Option(None, help='Time zone of stamps that carry none: "UTC", "-05:00".'),
+    suite: str | None = SUITE,
+    zone: str | None = ZONE,
     user: str | None = USER,
     password: str | None = PASSWORD,
     tls: bool = TLS,

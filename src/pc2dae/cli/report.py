@@ -8,6 +8,7 @@ import typer
 
 from pc2dae.cli.app import again, app
 from pc2dae.cli.output import FORCE, check_output
+from pc2dae.cli.stated_options import SUITE
 
 
 @app.command()
@@ -16,7 +17,7 @@ def report(
     out: Path = typer.Option(Path("report.html"), "-o", "--out", help="The page."),
     truth: Path | None = typer.Option(None, help="Truth of a simulated flight (.truth.nc), to draw and score against."),
     pdf: bool = typer.Option(False, "--pdf", help="Also write the figures as PDF files beside the page."),
-    suite: str | None = typer.Option(None, help="A suite's TOML file or a preset, for files without one."),
+    suite: str | None = SUITE,
     force: bool = FORCE,
 ) -> None:
     """Make one self-contained HTML page of a flight or a benchmark.

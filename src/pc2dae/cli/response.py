@@ -11,6 +11,7 @@ import typer
 
 from pc2dae.cli.app import again, app
 from pc2dae.cli.output import FORCE, check_output
+from pc2dae.cli.stated_options import SUITE, ZONE
 
 if TYPE_CHECKING:
     from pc2dae.response.payload import ChannelResponse
@@ -27,8 +28,8 @@ def response(
     flights: list[Path] = typer.Argument(..., metavar="FLIGHT...", help="Flights of one payload, or folders of them."),
     out: Path | None = typer.Option(None, "-o", "--out", help="The response file, for --response of other commands."),
     suite_out: Path | None = typer.Option(None, "--suite-out", metavar="FILE", help="The suite with it, a TOML file."),
-    suite: str | None = typer.Option(None, help="Suite of plain CSVs: a TOML file or a preset."),
-    zone: str | None = typer.Option(None, help='Time zone of stamps that carry none: "UTC", "-05:00".'),
+    suite: str | None = SUITE,
+    zone: str | None = ZONE,
     step: list[str] = typer.Option(
         [], metavar="CHANNEL@START/END", help="When the inlet was in other air, such as span gas; repeatable."
     ),

@@ -1,4 +1,4 @@
-"""Options by which the user states what the logs do not say: clock offsets and metadata."""
+"""Options of several commands: what files do not say about themselves, and corrections made only on request."""
 
 from __future__ import annotations
 
@@ -6,6 +6,14 @@ import typer
 
 from pc2dae.errors import Pc2daeError
 
+SUITE = typer.Option(None, help="A suite's TOML file or a preset, for files that do not name one.")
+ZONE = typer.Option(None, help='Time zone of stamps that carry none: "UTC", "-05:00", "America/Regina".')
+LOADING = typer.Option(
+    False, "--correct-loading", help="Correct black carbon for the loading of its filter (AE51, MA200)."
+)
+SALVAGE = typer.Option(False, "--salvage", help="Use the complete lines that a damaged .gz or zip still yields.")
+KEEP = typer.Option([], help="Keep this family regardless of its verdict; repeatable.")
+EXCLUDE = typer.Option([], help="Leave this family out, as it is; repeatable.")
 OFFSET = typer.Option(
     [],
     "--offset",
