@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from pc2dae.cli.archive import MEMORY, SCHEDULER, WORKERS, archive, flight_progress
+from pc2dae.cli.archive import MEMORY, SCHEDULER, WORKERS, archive
+from pc2dae.cli.console import counted_progress
 from pc2dae.cli.output import FORCE, check_folder
 from pc2dae.cli.stated_options import SUITE, ZONE
 
@@ -55,7 +56,7 @@ def train(
     tables: list[pd.DataFrame] = []
     failures = 0
     with (
-        flight_progress("reading flights", len(sources)) as (progress, task),
+        counted_progress("reading flights", len(sources)) as (progress, task),
         connected(workers=workers, scheduler=scheduler, memory=memory) as client,
     ):
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from pc2dae.cli.app import app
+from pc2dae.cli.console import table_of
 from pc2dae.cli.output import FORCE, check_output
 from pc2dae.cli.stated_options import SUITE, ZONE
 
@@ -111,9 +112,7 @@ def _show(calibration: Calibration) -> None:
     if not calibration.scores:
         return
     heads = ("held out", "slope", "intercept", "R²", "RMSE", "NRMSE", "MAE", "bias", "90 %", "EPA", "EU %")
-    table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
-    for head in heads:
-        table.add_column(head, justify="left" if head == "held out" else "right", no_wrap=head != "held out")
+    table = table_of(*heads, left=heads[:1], wrapped=heads[:1], lined=False)
     for score in calibration.scores:
         known = {key: np.nan if value is None else value for key, value in score.items()}
         lines = [plus_minus(known[k], known[f"{k}_interval"], digits=1) for k in ("slope", "intercept")]

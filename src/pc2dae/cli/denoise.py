@@ -78,7 +78,7 @@ def denoise(
     import time
 
     import pc2dae
-    from pc2dae.cli.progress import progress_bar
+    from pc2dae.cli.console import progress_bar
     from pc2dae.flight.store import WRITE_ONLY, check_target, write_flight
     from pc2dae.ingestion import change_lines
     from pc2dae.response.payload import read_response

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from pc2dae.cli.app import again, app
+from pc2dae.cli.console import table_of
 from pc2dae.cli.output import FORCE, check_output
 from pc2dae.cli.stated_options import EXCLUDE, KEEP, SUITE, ZONE
 
@@ -103,18 +104,15 @@ def _draw(flights: list[Any], picture: Path, force: bool) -> list[Path]:
 
 
 def _show_flight(console: Console, report: dict[str, Any]) -> None:
-    from rich.box import SIMPLE_HEAD
     from rich.markup import escape
-    from rich.table import Table
 
     minutes = report["duration_s"] / 60
     head = (
         f"{escape(report['id'])} ({report['level']}): {report['rows']:,} rows, {minutes:.1f} min from {report['start']}"
         + (f", {report['movement']}" if report["movement"] != "unknown" else "")
     )
-    table = Table(title=head, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
-    for name in ("channel", "miss", "stale", "bad", "neg", "median", "99 %", "σ", "lag 1", "t90"):
-        table.add_column(name, justify="left" if name == "channel" else "right", no_wrap=name != "channel")
+    columns = ("channel", "miss", "stale", "bad", "neg", "median", "99 %", "σ", "lag 1", "t90")
+    table = table_of(*columns, title=head, left=("channel",), wrapped=("channel",))
     family = None
     for name, c in report["channels"].items():
         if family not in (None, c["family"]):
@@ -145,13 +143,10 @@ def _show_flight(console: Console, report: dict[str, Any]) -> None:
 
 
 def _show_responses(console: Console, responses: dict[str, dict[str, Any]]) -> None:
-    from rich.box import SIMPLE_HEAD
     from rich.markup import escape
-    from rich.table import Table
 
-    table = Table(title="lag correction", title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
-    for name in ("channel", "t90, s", "delay, s", "known from, or why not corrected"):
-        table.add_column(name, justify="right" if name.endswith(", s") else "left")
+    text = ("channel", "known from, or why not corrected")
+    table = table_of(text[0], "t90, s", "delay, s", text[1], title="lag correction", left=text, wrapped=text)
     for name, r in responses.items():
         if not r["corrected"]:
             table.add_row(name, "", "", f"not corrected: {escape(r['reason'])}")
@@ -172,14 +167,8 @@ def _show_calibrations(console: Console, channels: dict[str, dict[str, Any]]) ->
 
 
 def _show_together(console: Console, together: dict[str, float], *, against_paper: bool) -> None:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    table = Table(title="all flights together", title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
-    table.add_column("")
-    table.add_column("here", justify="right")
-    if against_paper:
-        table.add_column("paper", justify="right")
+    columns = ("", "here", "paper") if against_paper else ("", "here")
+    table = table_of(*columns, title="all flights together", left=("",), wrapped=("",))
     for key, value in together.items():
         words, paper = PAPER.get(key, (key.replace("_pct", ", %").replace("_", " "), ""))
         row = [words, f"{value:,.0f}" if key == "samples" else f"{value:.3g}"]

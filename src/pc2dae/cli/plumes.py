@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from pc2dae.cli.app import again, app
+from pc2dae.cli.console import table_of
 from pc2dae.cli.output import FORCE, check_output
 from pc2dae.cli.stated_options import SUITE
 
@@ -221,13 +222,7 @@ def _campaign_rows(campaign: dict[str, dict[str, Ratio]]) -> list[dict[str, Any]
 
 
 def _table(title: str, columns: Sequence[str]) -> Table:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    for name in columns:
-        table.add_column(name, justify="left" if name in _LEFT else "right", no_wrap=True)
-    return table
+    return table_of(*columns, title=title, left=_LEFT)
 
 
 def _figures(row: dict[Any, Any]) -> list[str]:

@@ -57,7 +57,7 @@ def replay(
         return
     if not topic:
         raise Pc2daeError("--mqtt needs a topic", hint="add --topic TOPIC")
-    from pc2dae.cli.progress import progress_bar
+    from pc2dae.cli.console import progress_bar
     from pc2dae.edge.broker import Broker
     from pc2dae.edge.publisher import Publisher
 

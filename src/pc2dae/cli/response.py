@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from pc2dae.cli.app import again, app
+from pc2dae.cli.console import table_of
 from pc2dae.cli.output import FORCE, check_output
 from pc2dae.cli.stated_options import SUITE, ZONE
 
@@ -118,14 +119,11 @@ def _check_covered(exposures: list[Exposure], evidence: list[FlightEvidence]) ->
 def _show(channels: Mapping[str, ChannelResponse], flights: int) -> None:
     """Print a row per channel, then why the lag of some is not corrected."""
     from rich.console import Console
-    from rich.table import Table
 
     from pc2dae.view.formatting import plus_minus
 
-    table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
-    for head in ("channel", "t90 [s]", "delay [s]", "kernel", "limit [s]", "flights", "falls", "steps", "from"):
-        is_text = head in ("channel", "kernel", "from")
-        table.add_column(head, justify="left" if is_text else "right", no_wrap=head != "from")
+    heads = ("channel", "t90 [s]", "delay [s]", "kernel", "limit [s]", "flights", "falls", "steps", "from")
+    table = table_of(*heads, left=("channel", "kernel", "from"), wrapped=("from",), lined=False)
     for name, c in channels.items():
         t90 = "–" if c.t90_s is None else plus_minus(c.t90_s, c.t90_uncertainty_s)
         limit = "–" if c.limit_s is None else f"{c.limit_s:.1f}"
