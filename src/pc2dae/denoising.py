@@ -112,11 +112,13 @@ def denoise(
     kept_lags = {name: lag.attributes for name, lag in left.items()}
     clean = with_estimate(ready, kept, estimate, noise, lags=lags, left=kept_lags, unusable=chosen.unusable)
     empty = without_observation(ready, [*kept.names, *(channel.name for channel in chosen.unusable)])
-    left_raw = chosen.left_raw() + [f"{name} (no usable sample: {why})" for name, why in empty.items()]
-    for name in measured.names:
-        clean.variables[name].attrs.pop("not_denoised", None)
-    for name, why in chosen.not_denoised.items():
-        clean.variables[name].attrs["not_denoised"] = why
+    left_raw = [f"{', '.join(c.name for c in family.channel)} ({why})" for family, why in chosen.left_raw.items()]
+    left_raw += [f"{name} (no usable sample: {why})" for name, why in empty.items()]
+    for channel in measured.channels:
+        clean.variables[channel.name].attrs.pop("not_denoised", None)
+    for family, why in chosen.left_raw.items():
+        for channel in family.channel:
+            clean.variables[channel.name].attrs["not_denoised"] = why
     clean.attrs |= {
         "pc2dae_model": denoiser.name,
         "pc2dae_model_sha256": getattr(denoiser, "sha256", "") or "none",
@@ -158,16 +160,7 @@ class ChosenFamilies:
 
     kept: Suite
     unusable: list[Channel]  # logged, but without any usable value
-    reasons: dict[Family, str]  # of the families left raw
-
-    @property
-    def not_denoised(self) -> dict[str, str]:
-        """The reason of each channel left raw."""
-        return {channel.name: why for family, why in self.reasons.items() for channel in family.channel}
-
-    def left_raw(self) -> list[str]:
-        """A line for each family left raw."""
-        return [f"{', '.join(c.name for c in family.channel)} ({why})" for family, why in self.reasons.items()]
+    left_raw: dict[Family, str]  # with the reason
 
 
 def choose_families(
@@ -185,20 +178,15 @@ def choose_families(
     suite = suite_of(flight)
     suite.only([*keep, *exclude])  # an unknown family is an error
     verdicts = judge_families(flight, noise=noise, keep=keep, exclude=exclude)
-    excluded = {v.family: v.reason for v in verdicts if not v.kept and (v.family in exclude or v.omits(suite))}
+    out = [v for v in verdicts if not v.kept and (v.family in exclude or v.omits(suite))]
+    excluded = {v.family: v.reason for v in out}
     kept = [family.name for family in suite.family if family.name not in excluded]
     if not kept:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in excluded.items())
         raise FlightError(f"no family of this flight is usable ({reasons})", hint="run `pc2dae inspect`")
     families = {family.name: family for family in suite.family}
-    unusable = [
-        v.family
-        for v in verdicts
-        if v.family in excluded
-        and v.family not in exclude
-        and v.is_unmeasured
-        and any(np.isfinite(flight.variables[c.name].values).any() for c in families[v.family].channel)
-    ]
+    unmeasured = [families[v.family] for v in out if v.is_unmeasured and v.family not in exclude]
+    unusable = [f for f in unmeasured if any(np.isfinite(flight.variables[c.name].values).any() for c in f.channel)]
     chosen = suite.only(kept)
     trained: Suite | None = getattr(denoiser, "suite", None)
     if trained is not None:
@@ -207,6 +195,6 @@ def choose_families(
         excluded |= {name: f"'{denoiser.name}' was not trained for it" for name in kept if name not in known}
     return ChosenFamilies(
         chosen,
-        [channel for name in unusable for channel in families[name].channel],
-        {families[name]: reason for name, reason in excluded.items() if name not in unusable},
+        [channel for family in unusable for channel in family.channel],
+        {families[name]: reason for name, reason in excluded.items() if families[name] not in unusable},
     )

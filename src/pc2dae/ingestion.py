@@ -58,13 +58,7 @@ def open_flight(
         flight = read_flight(path, given_suite(suite)).assign_attrs(checked_metadata(metadata or {}))
         return with_response(calibrate_flight(prepare(flight), calibration) if calibration else flight, response)
     flight, intake = ingest(
-        [path],
-        suite=suite,
-        zone=zone,
-        calibration=calibration,
-        offsets=offsets,
-        metadata=metadata,
-        salvage=salvage,
+        [path], suite=suite, zone=zone, calibration=calibration, offsets=offsets, metadata=metadata, salvage=salvage
     )
     if report is not None:
         for line in (*intake.repair_lines(), *intake.notes):

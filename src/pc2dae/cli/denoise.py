@@ -97,15 +97,9 @@ def denoise(
         load_suite(suite).only([*keep, *exclude])  # report an unknown family before any log is read
     for source, output in zip(inputs, outputs, strict=True):
         flight = pc2dae.open_flight(
-            source,
-            suite=suite,
-            zone=zone,
-            calibration=sheets,
-            offsets=offsets,
-            metadata=metadata,
-            salvage=salvage,
+            source, suite=suite, zone=zone, calibration=sheets, offsets=offsets, metadata=metadata, salvage=salvage,
             report=typer.echo,
-        )
+        )  # fmt: skip
         started = time.perf_counter()
         with progress_bar(f"denoising {source.name}", flight.sizes["time"]) as update:
             clean = pc2dae.denoise(
