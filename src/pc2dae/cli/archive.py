@@ -11,8 +11,8 @@ import typer
 
 from pc2dae.cli.app import app
 from pc2dae.cli.console import counted_progress
+from pc2dae.cli.options import SUITE, ZONE
 from pc2dae.cli.output import FORCE, check_folder, check_output
-from pc2dae.cli.stated_options import SUITE, ZONE
 
 if TYPE_CHECKING:
     from distributed import Client

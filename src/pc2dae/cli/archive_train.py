@@ -9,8 +9,8 @@ import typer
 
 from pc2dae.cli.archive import MEMORY, SCHEDULER, WORKERS, archive
 from pc2dae.cli.console import counted_progress
+from pc2dae.cli.options import SUITE, ZONE
 from pc2dae.cli.output import FORCE, check_folder
-from pc2dae.cli.stated_options import SUITE, ZONE
 
 if TYPE_CHECKING:
     import pandas as pd

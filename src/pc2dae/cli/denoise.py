@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING
 import typer
 
 from pc2dae.cli.app import again, app
-from pc2dae.cli.output import FORCE, check_output
-from pc2dae.cli.response import RESPONSE
-from pc2dae.cli.stated_options import (
+from pc2dae.cli.options import (
     EXCLUDE,
     KEEP,
     LOADING,
     META,
     OFFSET,
+    RESPONSE,
     SALVAGE,
     SUITE,
     ZONE,
     parse_metadata,
     parse_offsets,
 )
+from pc2dae.cli.output import FORCE, check_output
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal
 import typer
 
 from pc2dae.cli.app import again, app
+from pc2dae.cli.options import LOADING, META, OFFSET, SALVAGE, ZONE, parse_metadata, parse_offsets
 from pc2dae.cli.output import FORCE, check_output
-from pc2dae.cli.stated_options import LOADING, META, OFFSET, SALVAGE, ZONE, parse_metadata, parse_offsets
 
 if TYPE_CHECKING:
     from pc2dae.align.ingest_report import IngestReport

@@ -9,8 +9,8 @@ import typer
 
 from pc2dae.cli.app import again, app
 from pc2dae.cli.console import table_of
+from pc2dae.cli.options import EXCLUDE, KEEP, SUITE, ZONE
 from pc2dae.cli.output import FORCE, check_output
-from pc2dae.cli.stated_options import EXCLUDE, KEEP, SUITE, ZONE
 
 if TYPE_CHECKING:
     from rich.console import Console

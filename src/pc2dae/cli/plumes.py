@@ -11,8 +11,8 @@ import typer
 
 from pc2dae.cli.app import again, app
 from pc2dae.cli.console import table_of
+from pc2dae.cli.options import SUITE
 from pc2dae.cli.output import FORCE, check_output
-from pc2dae.cli.stated_options import SUITE
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -7,8 +7,7 @@ from pathlib import Path
 import typer
 
 from pc2dae.cli.app import app
-from pc2dae.cli.broker_options import CA, PASSWORD, TLS, USER
-from pc2dae.cli.stated_options import SUITE, ZONE
+from pc2dae.cli.options import CA, PASSWORD, SUITE, TLS, USER, ZONE
 
 
 @app.command()

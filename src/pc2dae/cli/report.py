@@ -7,8 +7,8 @@ from pathlib import Path
 import typer
 
 from pc2dae.cli.app import again, app
+from pc2dae.cli.options import SUITE
 from pc2dae.cli.output import FORCE, check_output
-from pc2dae.cli.stated_options import SUITE
 
 
 @app.command()

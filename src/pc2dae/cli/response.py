@@ -11,8 +11,8 @@ import typer
 
 from pc2dae.cli.app import again, app
 from pc2dae.cli.console import table_of
+from pc2dae.cli.options import SUITE, ZONE
 from pc2dae.cli.output import FORCE, check_output
-from pc2dae.cli.stated_options import SUITE, ZONE
 
 if TYPE_CHECKING:
     from pc2dae.response.payload import ChannelResponse
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from pc2dae.response.steps import Exposure
     from pc2dae.suite import Suite
 
-RESPONSE = typer.Option(None, metavar="FILE", help="Response of the payload's channels, from `pc2dae response`.")
 _STEP = re.compile(r"(?P<channel>\w+)@(?P<start>[^/]+)/(?P<end>.+)")
 
 

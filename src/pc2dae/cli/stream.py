@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from pc2dae.cli.app import app
-from pc2dae.cli.broker_options import CA, PASSWORD, TLS, USER
-from pc2dae.cli.response import RESPONSE
-from pc2dae.cli.stated_options import EXCLUDE
+from pc2dae.cli.options import CA, EXCLUDE, PASSWORD, RESPONSE, TLS, USER
 
 if TYPE_CHECKING:
     from pc2dae.edge.gateway import Gateway

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from pc2dae.cli.app import again, app
-from pc2dae.cli.stated_options import SUITE
+from pc2dae.cli.options import SUITE
 
 if TYPE_CHECKING:
     from pc2dae.training.fit import Look

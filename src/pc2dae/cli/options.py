@@ -1,4 +1,4 @@
-"""Options of several commands: what files do not say about themselves, and corrections made only on request."""
+"""Options of several commands: what files do not say about themselves, corrections on request, login to a broker."""
 
 from __future__ import annotations
 
@@ -14,6 +14,13 @@ LOADING = typer.Option(
 SALVAGE = typer.Option(False, "--salvage", help="Use the complete lines that a damaged .gz or zip still yields.")
 KEEP = typer.Option([], help="Keep this family regardless of its verdict; repeatable.")
 EXCLUDE = typer.Option([], help="Leave this family out, as it is; repeatable.")
+RESPONSE = typer.Option(None, metavar="FILE", help="Response of the payload's channels, from `pc2dae response`.")
+USER = typer.Option(None, help="User name at the broker.")
+PASSWORD = typer.Option(
+    None, envvar="PC2DAE_MQTT_PASSWORD", help="Password at the broker; better set in the environment."
+)
+TLS = typer.Option(False, "--tls", help="Encrypt; the broker's certificate must be trusted by the system.")
+CA = typer.Option(None, help="Encrypt; the broker's certificate must be signed by this authority (PEM).")
 OFFSET = typer.Option(
     [],
     "--offset",
