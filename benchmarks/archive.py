@@ -34,8 +34,8 @@ from pc2dae.archive.layout import DONE, Archive, FlightRecord
 from pc2dae.archive.run import denoise_all
 from pc2dae.archive.sources import FlightSource, find_sources, open_source
 from pc2dae.archive.task import Order, denoise_one, order_of
+from pc2dae.denoising import denoise
 from pc2dae.own_process import set_up_process
-from pc2dae.pipeline import denoise
 from pc2dae.registry import load_model
 
 PLAIN, INDEXED, ONE, TWO = WAYS = ("loop", "loop with index", "1 worker", "2 workers")

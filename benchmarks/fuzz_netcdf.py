@@ -31,7 +31,7 @@ import xarray as xr
 from pc2dae.errors import Pc2daeError
 from pc2dae.flight import read_flight, write_flight
 from pc2dae.flight.schema import new_flight
-from pc2dae.pipeline import prepare
+from pc2dae.ingestion import prepare
 from pc2dae.suite import Channel, Family, Suite
 
 TIMEOUT_S = 5.0

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pc2dae.pipeline import ingest
+from pc2dae.ingestion import ingest
 
 SUITE = 'name = "one"\n[[family]]\nname = "gas"\n[[family.channel]]\nname = "co"\nunits = "ppb"\n'
 ROWS, CHUNK = 10_000_000, 10_000

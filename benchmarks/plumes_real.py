@@ -24,7 +24,7 @@ from real_data import ABSENT, DATA
 
 import pc2dae
 from pc2dae.benchmark.result_table import Cell, ResultTable
-from pc2dae.pipeline import ingest
+from pc2dae.ingestion import ingest
 from pc2dae.plumes import Fuel, Ratio, Survey, survey
 
 Row = tuple[str, str, str, str, str]  # what, before, by hand, now, z

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 import pc2dae
 from pc2dae.flight.schema import suite_of
 from pc2dae.flight.store import read_flight, write_flight
-from pc2dae.pipeline import prepare
+from pc2dae.ingestion import prepare
 from pc2dae.simulate import plan_campaign, write_campaign
 from pc2dae.web.suites import as_toml
 

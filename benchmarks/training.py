@@ -19,9 +19,9 @@ import torch
 
 import pc2dae
 from pc2dae.model.pc2dae import LEAN, build
-from pc2dae.pipeline import shared_suite
 from pc2dae.simulate import plan_campaign, write_campaign
 from pc2dae.training.fit import fit, judge
+from pc2dae.training.flights import shared_suite
 from pc2dae.training.objectives import objective_of, physics_loss
 from pc2dae.training.run import material_of, settings_for
 from pc2dae.windows.slicing import WINDOW, Crops, crops_at, random_crops, record_of, tiled_crops

@@ -15,6 +15,7 @@ import pytest
 import xarray as xr
 
 from pc2dae.cli import demo
+from pc2dae.denoising import denoise
 from pc2dae.edge.load import live_engine
 from pc2dae.edge.messages import Sample
 from pc2dae.edge.stream import StreamingDenoiser
@@ -22,7 +23,7 @@ from pc2dae.errors import FlightError
 from pc2dae.filters import FILTERS
 from pc2dae.flags import FLAT_LINE, MISSING, SATURATED, STALE
 from pc2dae.flight.schema import new_flight
-from pc2dae.pipeline import denoise, ingest
+from pc2dae.ingestion import ingest
 from pc2dae.registry import SHIPPED, load_model
 from pc2dae.suite import Suite, load_suite
 from pc2dae.windows.arrays import arrays_of

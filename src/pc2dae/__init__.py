@@ -14,21 +14,24 @@ os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 if TYPE_CHECKING:
     __version__: str
     from pc2dae.colocation import calibrate
-    from pc2dae.pipeline import denoise, evaluate, find_response, fit, ingest, open_flight
+    from pc2dae.denoising import denoise
+    from pc2dae.ingestion import ingest, open_flight
+    from pc2dae.pipeline import evaluate, find_response
     from pc2dae.registry import load_model
     from pc2dae.report import report
     from pc2dae.suite import load_suite
+    from pc2dae.training.flights import fit
 
 _LAZY = {
     "calibrate": "pc2dae.colocation",
-    "denoise": "pc2dae.pipeline",
+    "denoise": "pc2dae.denoising",
     "evaluate": "pc2dae.pipeline",
     "find_response": "pc2dae.pipeline",
-    "fit": "pc2dae.pipeline",
-    "ingest": "pc2dae.pipeline",
+    "fit": "pc2dae.training.flights",
+    "ingest": "pc2dae.ingestion",
     "load_model": "pc2dae.registry",
     "load_suite": "pc2dae.suite",
-    "open_flight": "pc2dae.pipeline",
+    "open_flight": "pc2dae.ingestion",
     "report": "pc2dae.report",
 }
 __all__ = [

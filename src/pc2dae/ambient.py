@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import xarray as xr
 
 from pc2dae.arrays import Floats, Mask
-from pc2dae.denoiser import Estimate
-from pc2dae.edge.adaptive import AdaptiveDenoiser
+from pc2dae.denoiser import AirDenoiser, Estimate
 from pc2dae.edge.lag import Lags
 from pc2dae.noise import Noise, sum_variance
 from pc2dae.response.acceptance import CorrectedChannel, rejection
-from pc2dae.response.kernels import LN10
+from pc2dae.response.kernels import LN10, Response
 from pc2dae.response.known import known_responses
 from pc2dae.response.stated import lags_left_s, stated_responses
 from pc2dae.response.t90 import response_times
@@ -36,47 +35,48 @@ class LagLeft:
         return {"lag_not_corrected": self.reason} | limit
 
 
-def for_air(
-    denoiser: AdaptiveDenoiser, flight: xr.Dataset, suite: Suite
-) -> tuple[AdaptiveDenoiser, dict[str, LagLeft]]:
-    """The denoiser with the responses it is to undo, and why it does not undo those of the other channels.
+def estimate_air(
+    denoiser: AirDenoiser, flight: xr.Dataset, suite: Suite, noise: Noise
+) -> tuple[AirDenoiser, Estimate, dict[str, LagLeft]]:
+    """The estimate with the responses that the record accepts, the denoiser undoing them, and why it leaves others.
+
+    A stream cannot look back, and undoes all responses that are known.
+    """
+    responses, left_s, left = _known(flight, suite, live=denoiser.profile == "live")
+    values, environment, valid = arrays_of(flight, suite)
+    while True:
+        denoiser = denoiser.undoing(responses, left_s)
+        estimate = denoiser.prepare(flight, suite)(values, environment, valid)
+        lags = denoiser.lags(suite)
+        reasons = {} if denoiser.profile == "live" else _rejected(lags, estimate, values, valid, noise)
+        reasons |= {
+            n: "of a channel it is made from" for n, r in responses.items() if {c for c, _ in r.cross} & set(reasons)
+        }
+        if not reasons:
+            return denoiser, estimate, left
+        out = {n: responses.pop(n) for n in reasons}
+        left |= {n: LagLeft(f"t90 {out[n].kernel.t90_s:.1f} s rejected, {why}") for n, why in reasons.items()}
+        left_s |= {n: float(np.hypot(r.kernel.t90_s, r.t90_uncertainty_s)) / LN10 for n, r in out.items()}
+
+
+def _known(
+    flight: xr.Dataset, suite: Suite, *, live: bool
+) -> tuple[dict[str, Response], dict[str, float], dict[str, LagLeft]]:
+    """The responses to undo, and the time constants and reasons of lags that are left.
 
     A stream knows what suite, response file and calibration state; a flight also what its own record says.
     """
     limits: dict[str, float] = {}
-    if denoiser.profile == "live":
+    if live:
         cross = {name: json.loads(flight.variables[name].attrs.get("calibration_cross", "{}")) for name in suite.names}
         responses, reasons = stated_responses(suite, cross)
     else:
-        found = response_times(flight, suite.names)
-        responses, reasons = known_responses(flight, suite, found=found)
-        limits = {name: seen.falls.limit_s for name, seen in found.items()}
-    left_s = lags_left_s(suite, responses, limits)
+        times = response_times(flight, suite.names)
+        responses, reasons = known_responses(flight, suite, found=times)
+        limits = {name: seen.falls.limit_s for name, seen in times.items()}
     stated = {c.name: c.t90_limit_s or np.nan for c in suite.channels}
     left = {n: LagLeft(why, float(np.fmin(limits.get(n, np.nan), stated[n]))) for n, why in reasons.items()}
-    return replace(denoiser, responses=responses, left_s=left_s), left
-
-
-def accepted_estimate(
-    denoiser: AdaptiveDenoiser, left: dict[str, LagLeft], flight: xr.Dataset, suite: Suite, noise: Noise
-) -> tuple[Estimate, AdaptiveDenoiser, dict[str, LagLeft]]:
-    """The estimate with the responses that the record accepts; a stream cannot look back, and uses them all."""
-    values, environment, valid = arrays_of(flight, suite)
-    while True:
-        estimate = denoiser.prepare(flight, suite)(values, environment, valid)
-        if denoiser.profile == "live":
-            return estimate, denoiser, left
-        known = denoiser.responses
-        reasons = _rejected(denoiser.lags(suite), estimate, values, valid, noise)
-        reasons |= {
-            n: "of a channel it is made from" for n, r in known.items() if {c for c, _ in r.cross} & set(reasons)
-        }
-        if not reasons:
-            return estimate, denoiser, left
-        left = left | {n: LagLeft(f"t90 {known[n].kernel.t90_s:.1f} s rejected, {why}") for n, why in reasons.items()}
-        tau = {n: float(np.hypot(known[n].kernel.t90_s, known[n].t90_uncertainty_s)) / LN10 for n in reasons}
-        kept = {n: r for n, r in known.items() if n not in reasons}
-        denoiser = replace(denoiser, responses=kept, left_s={**denoiser.left_s, **tau})
+    return dict(responses), dict(lags_left_s(suite, responses, limits)), left
 
 
 def _rejected(lags: Lags, estimate: Estimate, values: Floats, valid: Mask, noise: Noise) -> dict[str, str]:

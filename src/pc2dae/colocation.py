@@ -12,8 +12,8 @@ import xarray as xr
 
 from pc2dae.errors import CalibrationError, nearest
 from pc2dae.flight.schema import suite_of
+from pc2dae.ingestion import PathText, open_flight, prepare
 from pc2dae.logs.header_units import unit_in
-from pc2dae.pipeline import PathText, open_flight, prepare
 from pc2dae.suite import Channel, Family, Suite, canonical_units
 
 if TYPE_CHECKING:

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeGuard, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pc2dae.arrays import Floats, Mask
+from pc2dae.errors import ModelError, nearest
 from pc2dae.suite import Suite
 
 if TYPE_CHECKING:
     import xarray as xr
 
+    from pc2dae.edge.lag import Lags
+    from pc2dae.noise import Noise
+    from pc2dae.response.kernels import Response
+
 # Values, valid, environment of (window, row, 128) and noise (window, row) → outputs.
 Network = Callable[[Floats, Floats, Floats, Floats], tuple[Floats, ...]]
 
+TARGETS = ("ambient", "response")  # the air, or the noise-free reading
 WINDOW = 128  # samples a network of the paper sees
 HOP = 16  # windows start this many samples apart, and each gives as many
 LEAD = 64  # samples before the first one it gives: the middle of the window, with as much context after as before
@@ -58,6 +64,33 @@ class Denoiser(Protocol):
 
     def prepare(self, flight: xr.Dataset, suite: Suite) -> Job:
         """Look at the flight (noise, staleness, scale) and return the job for `suite.names`, in that order."""
+
+
+@runtime_checkable
+class AirDenoiser(Denoiser, Protocol):
+    """A denoiser that estimates the air, by undoing the responses it is given; others estimate the reading."""
+
+    profile: str  # "flight", or "live": as in a stream
+
+    def undoing(self, responses: Mapping[str, Response], left_s: Mapping[str, float]) -> Self:
+        """The denoiser that undoes these responses; `left_s` are time constants of lags that are left."""
+
+    def lags(self, suite: Suite) -> Lags:
+        """The responses of the channels of `suite`."""
+
+    def lag_attributes(self, suite: Suite, estimate: Estimate, noise: Noise) -> dict[str, dict[str, Any]]:
+        """Attributes of each channel whose lag was undone."""
+
+
+def estimates_air(denoiser: Denoiser, *, target: str | None = None, strength: float = 1.0) -> TypeGuard[AirDenoiser]:
+    """Whether the estimate is of the air; an unknown target, or `ambient` from what estimates readings, is refused."""
+    can = isinstance(denoiser, AirDenoiser) and strength == 1.0
+    if target not in (None, *TARGETS):
+        raise ModelError(f"unknown target '{target}'", hint=nearest(str(target), TARGETS))
+    if target == "ambient" and not can:
+        what = f"'{denoiser.name}'" if strength == 1.0 else f"strength {strength:g}"
+        raise ModelError(f"{what} estimates the reading, not the air", hint="leave out --target, or use adaptive")
+    return can and target != "response"
 
 
 def emit(

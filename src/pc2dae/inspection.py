@@ -12,7 +12,7 @@ from pc2dae.arrays import Array, Mask
 from pc2dae.calibration.budget import budget_of
 from pc2dae.flags import BAD, INTERPOLATED, MISSING, STALE, STARTUP, TAPE_ADVANCE
 from pc2dae.flight.movement import movement
-from pc2dae.flight.schema import channel_arrays, check_flight, observed
+from pc2dae.flight.schema import channel_arrays, check_flight, history_of, observed
 from pc2dae.noise import Noise, noise_level
 from pc2dae.plumes.combined import warnings_of
 from pc2dae.qc import judge_families, loaded_filters, shares
@@ -50,18 +50,12 @@ def inspect_flight(flight: xr.Dataset, *, keep: Sequence[str] = (), exclude: Seq
             {"family": v.family, "kept": v.kept, "reason": v.reason, "figures": _plain(v.figures)} for v in verdicts
         ],
         "filter_loaded": loaded_filters(flight),
-        "warnings": [*warnings_of(flight), *_contradictions(flight)],
+        "warnings": [*warnings_of(flight), *history_of(flight, "warning")],
         "movement": movement(flight),
         "motion": _motion(flight, speed),
         "environment": _environment(flight),
         "history": str(flight.attrs.get("history", "")).splitlines(),
     }
-
-
-def _contradictions(flight: xr.Dataset) -> list[str]:
-    """Standard names that were dropped when the flight was opened, from its history."""
-    lines = str(flight.attrs.get("history", "")).splitlines()
-    return [line.partition(" pc2dae: ")[2] for line in lines if "contradicts its units" in line]
 
 
 def campaign(flights: Sequence[xr.Dataset], reports: Sequence[dict[str, Any]]) -> dict[str, float]:

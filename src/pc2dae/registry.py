@@ -18,16 +18,14 @@ __all__ = ["SHIPPED", "Progress", "load_model"]
 def load_model(source: str | Path, *, profile: str = "flight", progress: Progress | None = None) -> Denoiser:
     """Load a shipped model, a checkpoint folder, an ONNX file or a filter; files are verified first."""
     name, path = str(source), Path(source)
-    found = open_network(source, profile=profile)
-    if found is not None:
-        found[0].progress = progress
-        return found[0]
+    network = open_network(source, profile=profile)
+    if network is not None:
+        network[0].progress = progress
+        return network[0]
     if path.is_dir():  # without an ONNX export
-        from pc2dae.training.checkpoint import load_checkpoint, suite_of_card, torch_denoiser
+        from pc2dae.training.flights import load_torch
 
-        network, card = load_checkpoint(path)
-        digest = card["sha256"]["weights.safetensors"]
-        return torch_denoiser(network, suite_of_card(card), name=path.name, sha256=digest, profile=profile)
+        return load_torch(path, profile=profile)
     from pc2dae.filters import FILTERS  # scipy.signal takes a second to import
 
     if name not in FILTERS:

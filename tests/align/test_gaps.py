@@ -8,7 +8,7 @@ import pytest
 from pc2dae.align.gaps import check_gaps
 from pc2dae.errors import FlightError
 from pc2dae.flight.stream import Stream
-from pc2dae.pipeline import ingest
+from pc2dae.ingestion import ingest
 from pc2dae.suite import parse_suite
 
 ONE = '{"name": "one", "family": [{"name": "gas", "channel": [{"name": "co", "units": "ppb"}]}]}'

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from pc2dae.flight.store import read_flight, write_flight
-from pc2dae.pipeline import ingest
+from pc2dae.ingestion import ingest
 from pc2dae.suite import parse_suite
 
 ONE = '{"name": "one", "family": [{"name": "gas", "channel": [{"name": "co", "units": "ppb"}]}]}'

@@ -8,7 +8,8 @@ import pytest
 import xarray as xr
 
 from pc2dae.archive.index_row import FACTORS, RATIO_COLUMNS, row_of
-from pc2dae.pipeline import denoise, open_flight
+from pc2dae.denoising import denoise
+from pc2dae.ingestion import open_flight
 from pc2dae.plumes import survey
 from pc2dae.simulate import plan_campaign, write_campaign
 

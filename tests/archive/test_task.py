@@ -17,9 +17,9 @@ from pc2dae.archive import task
 from pc2dae.archive.layout import Archive
 from pc2dae.archive.sources import FlightSource, digest, find_sources
 from pc2dae.archive.task import denoise_one, denoise_within, is_done, order_of
+from pc2dae.denoising import denoise
 from pc2dae.errors import ModelError
 from pc2dae.flight import read_flight, write_flight
-from pc2dae.pipeline import denoise
 from pc2dae.simulate import plan_campaign, write_campaign
 
 

@@ -67,6 +67,7 @@ def test_the_air_comes_back_in_its_units() -> None:
         assert done[name].attrs["units"] == "ppb"
         assert (suite_of(done)[name].units, suite_of(done)[name].lower_bound) == ("ppb", 0.0)
     assert done["o3"].attrs["calibration"] == make().label
+    assert json.loads(done["o3"].attrs["calibrated_by"]) == [make().facts]
     assert "calibrated o3, no2 with co-location 2025-06-01" in done.attrs["history"]
 
 

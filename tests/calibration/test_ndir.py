@@ -15,7 +15,7 @@ from pc2dae.errors import SuiteError
 from pc2dae.flags import MISSING, OUT_OF_RANGE, OUTSIDE_CALIBRATION, STALE
 from pc2dae.flight.schema import new_flight
 from pc2dae.flight.store import write_flight
-from pc2dae.pipeline import prepare
+from pc2dae.ingestion import prepare
 from pc2dae.qc import screen
 from pc2dae.suite import Channel, Suite, parse_suite
 

@@ -15,7 +15,7 @@ from pc2dae.errors import CalibrationError
 from pc2dae.flags import BAD, BELOW_BOUND, SATURATED
 from pc2dae.flight.schema import new_flight
 from pc2dae.flight.store import read_flight, write_flight
-from pc2dae.pipeline import calibrate_flight, prepare
+from pc2dae.ingestion import calibrate_flight, prepare
 from suites import make_suite
 
 START = np.datetime64("2025-10-05T14:00:00", "ns")
@@ -54,6 +54,7 @@ def test_two_checks_remove_a_zero_that_drifts() -> None:
     np.testing.assert_array_equal(done["co"].values, flight()["co"].values)
     assert not (done["qc_no2"].values & BELOW_BOUND).any()
     assert done["no2"].attrs["calibration"] == "zero check"
+    assert done["no2"].attrs["zero_checked"] == 1
     last = done.attrs["history"].splitlines()[-1]
     assert "zero set in known air: no2 by +33." in last
     assert " to +5" in last

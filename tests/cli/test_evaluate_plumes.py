@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 
 from pc2dae.cli import app
 from pc2dae.cli.evaluate import _show
+from pc2dae.denoising import denoise
 from pc2dae.flight.schema import new_flight
 from pc2dae.flight.store import read_flight, write_flight
-from pc2dae.pipeline import denoise
 from pc2dae.suite import load_suite
 from suites import make_suite
 

@@ -12,6 +12,7 @@ import pytest
 import xarray as xr
 
 from pc2dae.calibration.curve import Calibration, Curve
+from pc2dae.denoising import denoise
 from pc2dae.edge.load import live_engine
 from pc2dae.edge.messages import Clean, Sample, parse_sample
 from pc2dae.edge.ready import Ready
@@ -20,7 +21,7 @@ from pc2dae.edge.stream import StreamingDenoiser
 from pc2dae.errors import CalibrationError, ModelError, Pc2daeError
 from pc2dae.flags import OUTSIDE_CALIBRATION, SATURATED
 from pc2dae.flight.schema import new_flight
-from pc2dae.pipeline import denoise, prepare
+from pc2dae.ingestion import prepare
 from suites import make_suite
 
 SUITE = make_suite(

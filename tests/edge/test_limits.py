@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pc2dae.denoiser import Estimate
+from pc2dae.denoising import denoise
 from pc2dae.edge.adaptive import AdaptiveDenoiser
 from pc2dae.edge.limits import LowerLimits, raise_to_limits
 from pc2dae.edge.load import open_network
@@ -21,7 +22,7 @@ from pc2dae.edge.replay import messages
 from pc2dae.edge.stream import StreamingDenoiser
 from pc2dae.flags import BELOW_BOUND, NOT_MEASURED, SATURATED
 from pc2dae.flight.schema import new_flight
-from pc2dae.pipeline import denoise, prepare
+from pc2dae.ingestion import prepare
 from pc2dae.response.stated import stated_responses
 from pc2dae.suite import Suite
 from suites import make_suite

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from pc2dae.denoising import denoise
 from pc2dae.edge.messages import Sample, parse_sample
 from pc2dae.edge.replay import messages
 from pc2dae.edge.stream import StreamingDenoiser
 from pc2dae.flags import MISSING, OUT_OF_RANGE, OUTSIDE_CALIBRATION, STALE
 from pc2dae.flight.schema import new_flight, suite_of
-from pc2dae.pipeline import denoise, prepare
+from pc2dae.ingestion import prepare
 from pc2dae.registry import load_model
 from suites import make_suite
 

@@ -129,7 +129,8 @@ def flight_of(length: int) -> Any:
 
 
 def test_a_replayed_flight_comes_out_as_denoise_live_gives_it(tmp_path: Path) -> None:
-    from pc2dae.pipeline import denoise, prepare
+    from pc2dae.denoising import denoise
+    from pc2dae.ingestion import prepare
 
     ready = prepare(flight_of(300))
     clean = denoise(ready, model="lean", profile="live")

@@ -14,7 +14,7 @@ from pc2dae.flags import BELOW_DETECTION, MISSING, SATURATED
 from pc2dae.flight import read_flight, write_flight
 from pc2dae.flight.icartt import IcarttTable, parse_icartt
 from pc2dae.flight.schema import check_flight, new_flight, suite_of
-from pc2dae.pipeline import ingest, open_flight
+from pc2dae.ingestion import ingest, open_flight
 from pc2dae.suite import Channel, Family, Suite, load_suite
 
 REAL = Path(__file__).parents[3] / "shared/data/act_america_icartt/ACTAMERICA-mrg05-c130_merge_20160805_R3.ict"

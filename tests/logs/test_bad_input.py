@@ -10,7 +10,7 @@ from bad_files import CATALOGUE, HEADER, ROWS, SUITE, Bad, table
 
 from pc2dae.cli import main
 from pc2dae.errors import Pc2daeError
-from pc2dae.pipeline import ingest
+from pc2dae.ingestion import ingest
 
 
 @pytest.fixture

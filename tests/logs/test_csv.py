@@ -9,7 +9,7 @@ import pytest
 
 from pc2dae.errors import FlightError, LogError
 from pc2dae.flight.store import write_flight
-from pc2dae.pipeline import ingest, open_flight
+from pc2dae.ingestion import ingest, open_flight
 
 REPOSITORY = Path(__file__).parents[2]
 

@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 
 from pc2dae.cli import app
 from pc2dae.errors import LogError
+from pc2dae.ingestion import open_flight
 from pc2dae.logs import read_logs
 from pc2dae.logs.files import MAX_LINE, LogFile, find_files, lines
-from pc2dae.pipeline import open_flight
 
 HEADER = "timestamp,scd30_co2_ppm,scd30_temperature_c,scd30_humidity_pct"
 ROWS = [

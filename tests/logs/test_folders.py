@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 from pc2dae.cli import app
 from pc2dae.flight.schema import suite_of
+from pc2dae.ingestion import ingest, open_flight
 from pc2dae.logs import read_logs
-from pc2dae.pipeline import ingest, open_flight
 from pc2dae.simulate import plan_campaign, write_campaign
 
 DATA = Path(__file__).parents[3] / "shared" / "data"

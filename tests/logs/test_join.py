@@ -14,8 +14,8 @@ import xarray as xr
 
 from pc2dae.align.ingest_report import IngestReport
 from pc2dae.errors import LogError
+from pc2dae.ingestion import ingest
 from pc2dae.logs import read_logs
-from pc2dae.pipeline import ingest
 from pc2dae.simulate import plan_campaign, write_campaign
 from pc2dae.suite import load_suite
 

@@ -5,7 +5,8 @@ import pytest
 
 import pc2dae
 from pc2dae.errors import SuiteError
-from pc2dae.flight.schema import new_flight
+from pc2dae.flight.schema import history_of, new_flight
+from pc2dae.ingestion import change_lines
 from suites import make_suite
 
 SUITE = make_suite({"gas": {"co": "ppb"}, "pm": {"pm25": "ug m-3"}}, name="two")
@@ -28,6 +29,18 @@ def test_a_family_excluded_by_request_stays_raw(flight) -> None:
     assert "pm25_raw" not in clean
     assert np.array_equal(clean["pm25"], flight["pm25"])
     assert clean.attrs["pc2dae_left_raw"] == "pm25 (excluded by request)"
+    assert clean["pm25"].attrs["not_denoised"] == "excluded by request"
+    assert "not_denoised" not in flight["pm25"].attrs
+    again = pc2dae.denoise(flight.assign(pm25=clean["pm25"]), model="ma5")
+    assert "not_denoised" not in again["pm25"].attrs
+
+
+def test_lines_about_changed_values_are_known_by_their_kind(flight) -> None:
+    flight["co"][100:110] = -9999.0
+    clean = pc2dae.denoise(flight, model="ma5")
+    assert change_lines(flight, clean) == ["co: 10 samples of -9999 taken as missing (sentinel)"]
+    assert clean.attrs["history"].count("\n") > len(history_of(clean, "change"))
+    assert history_of(clean, "warning") == []
 
 
 def test_an_unknown_family_is_named(flight) -> None:

@@ -15,7 +15,7 @@ import pc2dae
 from pc2dae.calibration.budget import budget_of
 from pc2dae.calibration.intervals import Interval
 from pc2dae.flight.schema import observed, suite_of
-from pc2dae.pipeline import prepare
+from pc2dae.ingestion import prepare
 from pc2dae.suite import load_suite
 
 STREAMED = 150  # samples

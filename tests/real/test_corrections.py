@@ -12,7 +12,7 @@ import pc2dae
 from pc2dae.flags import FILTER_LOADED, SATURATED
 from pc2dae.flight import read_flight, write_flight
 from pc2dae.flight.schema import suite_of
-from pc2dae.pipeline import ingest
+from pc2dae.ingestion import ingest
 from pc2dae.plumes import survey
 from pc2dae.suite import parse_suite
 

@@ -17,7 +17,7 @@ from pc2dae.edge.load import live_engine
 from pc2dae.edge.replay import messages
 from pc2dae.flags import NOT_MEASURED, SATURATED
 from pc2dae.flight.schema import suite_of
-from pc2dae.pipeline import prepare
+from pc2dae.ingestion import prepare
 from pc2dae.suite import load_suite
 from pc2dae.web.live_feed import LiveFeed
 from pc2dae.web.live_match import Match, Payload

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from pc2dae.denoising import denoise
 from pc2dae.flags import STALE, STARTUP
 from pc2dae.flight.schema import new_flight
-from pc2dae.pipeline import denoise
 from pc2dae.suite import Suite, parse_suite
 
 SUITE = """{"name": "hand", "family": [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -51,11 +53,12 @@ def test_a_single_sensor_has_no_pair(clean: xr.Dataset) -> None:
 
 def test_calibration_state_of_each_channel(clean: xr.Dataset, suite: Suite) -> None:
     day = np.datetime_as_string(clean["time"].values[0] - np.timedelta64(3, "D"), unit="m")
-    label = f"co-location 2020-01-01T00:00Z/{day}Z, sha256 0123456789ab; zero check"
+    curve = {"method": "co-location", "start": "2020-01-01T00:00Z", "end": f"{day}Z", "sha256": "0123456789ab"}
+    facts = {"calibration": "a label", "calibrated_by": json.dumps([curve]), "zero_checked": 1}
     bits = clean["qc_co"].values.copy()
     bits[300:450] |= OUTSIDE_CALIBRATION
     bits[300:330] |= FILTER_LOADED
-    about = clean["co"].attrs | {"calibration": label} | Budget(1.0, 0.0, 0.02).attributes()
+    about = clean["co"].attrs | facts | Budget(1.0, 0.0, 0.02).attributes()
     flight = clean.assign(co=clean["co"].assign_attrs(about), qc_co=clean["qc_co"].copy(data=bits))
     flight.attrs[FILES] = '{"0123456789ab": "payload.json"}'
     (table,) = calibration_tables(flight, suite)

@@ -184,7 +184,7 @@ def files_of(place: Path) -> list[Path]:
 def open_source(source: FlightSource, *, suite: Suite | None = None, zone: str | None = None) -> xr.Dataset:
     """Open the flight."""
     from pc2dae.flight.store import read_zarr
-    from pc2dae.pipeline import open_flight
+    from pc2dae.ingestion import open_flight
 
     if source.group is not None or is_store(source.path):
         return read_zarr(source.place, suite)

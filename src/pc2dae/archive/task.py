@@ -16,10 +16,10 @@ from pc2dae.archive.index_row import row_of
 from pc2dae.archive.layout import DONE, FAILED, Archive, FlightRecord
 from pc2dae.archive.sources import FlightSource, digest, open_source, stamp
 from pc2dae.calibration.curve import Calibration, read_calibration
-from pc2dae.denoiser import Denoiser
-from pc2dae.edge.adaptive import AdaptiveDenoiser
+from pc2dae.denoiser import Denoiser, estimates_air
+from pc2dae.denoising import denoise
 from pc2dae.errors import ModelError, explain
-from pc2dae.pipeline import check_estimable, denoise, prepare
+from pc2dae.ingestion import prepare
 from pc2dae.registry import SHIPPED, load_model
 from pc2dae.response.payload import parse_response, read_response
 from pc2dae.response.pooling import FlightEvidence, evidence_of
@@ -43,7 +43,7 @@ class Order:
     @property
     def corrects_lag(self) -> bool:
         """Whether a response makes a difference."""
-        return self.target != "response" and isinstance(_model(self.model), AdaptiveDenoiser)
+        return estimates_air(_model(self.model), target=self.target)
 
     @property
     def key(self) -> str:
@@ -67,7 +67,7 @@ def order_of(
     curves = tuple(read_calibration(path).model_dump_json() for path in calibration)
     name = str(model)
     denoiser = _model(name)
-    check_estimable(denoiser, target=target)
+    estimates_air(denoiser, target=target)  # refuses a target that the model does not estimate
     if name not in SHIPPED and Path(name).exists():
         name = str(Path(name).resolve())  # workers may run in another folder
     text = None if suite is None else suite.model_dump_json(exclude_defaults=True)

@@ -79,7 +79,7 @@ def make_ready(
 
 def ready_one(source: FlightSource, out: Path, suite: str | None, zone: str | None) -> Path:
     """Write a flight with flags and compensated channels to a file; a changed source gets a new file."""
-    from pc2dae.pipeline import prepare
+    from pc2dae.ingestion import prepare
 
     target = out / FLIGHTS / f"{source.name}.{stamp(source)}.nc"
     if not target.exists():
@@ -102,7 +102,8 @@ def validate(trials: Sequence[Trial], terms: Terms, client: Client) -> Iterator[
 
 def try_one(trial: Trial, terms: Terms) -> pd.DataFrame:
     """Train one model as `pc2dae train` does and score it; the scores of a finished trial are read from disk."""
-    from pc2dae.pipeline import denoise, fit
+    from pc2dae.denoising import denoise
+    from pc2dae.training.flights import fit
 
     folder = terms.out / trial.name
     names = [name for name, fold in sorted(terms.fold_of.items()) if fold != trial.fold]

@@ -20,8 +20,8 @@ from scipy.ndimage import median_filter
 from pc2dae.benchmark.cases import Case
 from pc2dae.filters.gaps import fill
 from pc2dae.flight.schema import suite_of
+from pc2dae.ingestion import open_flight
 from pc2dae.metrics import LEVELS, inject
-from pc2dae.pipeline import open_flight
 from pc2dae.response.kernels import LN10, Kernel, Response, respond
 from pc2dae.suite import Channel, Family, Suite
 from pc2dae.suite.model import TimeColumn

@@ -137,4 +137,5 @@ def correct_loading(flight: xr.Dataset) -> xr.Dataset:
             first, second = (done.get(name, flight.variables[name]).values for name in channel.difference_of)
             done[channel.name] = xr.Variable("time", first - second, flight[channel.name].attrs)
     unknown = [f"{', '.join(left)} not corrected (too little to determine)"] if left else []
-    return add_history(flight.assign(done), f"filter loading corrected: {'; '.join([*(found or ['none']), *unknown])}")
+    line = f"filter loading corrected: {'; '.join([*(found or ['none']), *unknown])}"
+    return add_history(flight.assign(done), line, kind="change")

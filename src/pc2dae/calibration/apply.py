@@ -44,12 +44,13 @@ def calibrated(flight: xr.Dataset, calibrations: Sequence[Calibration]) -> xr.Da
         about = {
             "units": series.units[name],
             "calibration": "; ".join(c.label for c in own),
+            "calibrated_by": json.dumps([c.facts for c in own]),
             "signal_cross": json.dumps(_signal_cross(flight, series.nearest(name, times), name)),
             "calibration_cross": json.dumps(series.latest_cross(name)),
         }
         new |= _variables(flight, name, air, outside, about | series.budget(name, terms, times).attributes())
     done = flight.assign(new).assign_attrs(suite=series.suite.model_dump_json(exclude_defaults=True))
-    return add_history(done, f"calibrated {', '.join(found)} with {series.label}")
+    return add_history(done, f"calibrated {', '.join(found)} with {series.label}", kind="change")
 
 
 def with_reading_flags(flight: xr.Dataset, before: xr.Dataset) -> xr.Dataset:

@@ -73,7 +73,7 @@ def compensate(flight: xr.Dataset) -> xr.Dataset:
     new = {name: variable for name, variable in done.items() if variable is not flight.variables.get(name)}
     done_flight = flight.assign(new)
     for correction in lines:
-        done_flight = add_history(done_flight, correction)
+        done_flight = add_history(done_flight, correction, kind="change")
     return add_history(done_flight, line, level="compensated")
 
 

@@ -108,10 +108,15 @@ class Calibration(_CurvePart):
         return np.datetime64((start + (end - start) / 2).replace(tzinfo=None), "ns")
 
     @property
-    def label(self) -> str:
-        """Method, period and hash, for attributes and histories."""
+    def facts(self) -> dict[str, str]:
+        """Method, period and hash, for attributes."""
         start, end = (when.strftime("%Y-%m-%dT%H:%MZ") for when in self.period)
-        return f"{self.method} {start}/{end}, sha256 {self.digest[:12]}"
+        return {"method": self.method, "start": start, "end": end, "sha256": self.digest[:12]}
+
+    @property
+    def label(self) -> str:
+        """The facts in a few words."""
+        return "{method} {start}/{end}, sha256 {sha256}".format(**self.facts)
 
     @property
     def digest(self) -> str:

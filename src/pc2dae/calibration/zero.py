@@ -44,7 +44,7 @@ def zeroed(flight: xr.Dataset, checks: Sequence[Interval]) -> xr.Dataset:
         new |= _shifted(flight, name, np.interp(seconds, at, shift), budget)
         said = " to ".join(f"{s:+.4g}" for s in dict.fromkeys(shift.tolist()))
         moved.append(f"{name} by {said} {flight[name].attrs['units']}")
-    return add_history(flight.assign(new), f"zero set in known air: {'; '.join(moved)}")
+    return add_history(flight.assign(new), f"zero set in known air: {'; '.join(moved)}", kind="change")
 
 
 def rezeroed(flight: xr.Dataset) -> xr.Dataset:
@@ -79,7 +79,8 @@ def rezeroed(flight: xr.Dataset) -> xr.Dataset:
         moved.append(f"{channel.name} by {np.median(shift):+.4g} {channel.units}")
     said = "; ".join(moved) if moved else "no channel"
     line = f"re-zeroed to the suite's background in clean air: {said}"
-    return add_history(flight.assign(new), line + (f"; too little clean air: {', '.join(left)}" if left else ""))
+    line += f"; too little clean air: {', '.join(left)}" if left else ""
+    return add_history(flight.assign(new), line, kind="change")
 
 
 def clean_air(values: Array, valid: Mask, sigma: Array, *, rate_hz: float = 1.0) -> Mask:
@@ -141,7 +142,7 @@ def _shifted(flight: xr.Dataset, name: str, shift: Array, budget: Budget) -> dic
     kept = f"{name}_uncalibrated"
     before = {"long_name": f"{attrs.get('long_name', name)}, before calibration"}
     label = attrs.get("calibration")
-    about = {"calibration": f"{label}; zero check" if label else "zero check"} | budget.attributes()
+    about = {"calibration": f"{label}; zero check" if label else "zero check", "zero_checked": 1} | budget.attributes()
     bits = flight[f"qc_{name}"].values & ~np.int32(BELOW_BOUND | BELOW_DETECTION)
     new = {
         name: ("time", flight[name].values + shift, attrs | about),

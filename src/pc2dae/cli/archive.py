@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
 from pc2dae.cli.app import app
+from pc2dae.cli.console import counted_progress
+from pc2dae.cli.options import SUITE, ZONE
 from pc2dae.cli.output import FORCE, check_folder, check_output
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from distributed import Client
-    from rich.progress import Progress
 
 archive = typer.Typer(
     help="Thousands of flights: denoise on a Dask cluster, index, verify, summarise, cross-validate.",
@@ -41,8 +40,8 @@ def denoise(
     scheduler: str | None = SCHEDULER,
     model: str = typer.Option("adaptive", help="As in `pc2dae denoise`; a file must be visible to all workers."),
     estimated: str | None = typer.Option(None, "--target", help="As in `pc2dae denoise`: ambient or response."),
-    suite: str | None = typer.Option(None, help="Suite of plain CSVs: a TOML file or a preset."),
-    zone: str | None = typer.Option(None, help='Time zone of stamps that carry none: "UTC", "-05:00".'),
+    suite: str | None = SUITE,
+    zone: str | None = ZONE,
     calibration: list[Path] = typer.Option(
         [], metavar="FILE", help="Calibration from `pc2dae calibrate`, applied to every flight; may be repeated."
     ),
@@ -87,7 +86,7 @@ def denoise(
         failures = 0
         try:
             if todo:
-                with flight_progress("starting workers", len(todo)) as (progress, task):
+                with counted_progress("starting workers", len(todo)) as (progress, task):
                     ready = client()
                     progress.update(task, description="denoising flights")
                     for record in denoise_all(todo, place, order, ready, limit_s=60 * limit_min):
@@ -148,7 +147,7 @@ def verify(
     from pc2dae.archive.layout import open_archive
     from pc2dae.archive.verify import verify as find
 
-    with flight_progress("hashing flights", None) as (progress, task):
+    with counted_progress("hashing flights", None) as (progress, task):
         findings, whole = find(
             open_archive(target), report=lambda n, total: progress.update(task, completed=n, total=total)
         )
@@ -184,14 +183,3 @@ def summary(
     check_output(out, force=force)
     write_campaign_page(write_index(open_archive(target)), out, name=target.name)
     typer.echo(f"written: {out}")
-
-
-@contextmanager
-def flight_progress(description: str, total: int | None) -> Iterator[tuple[Progress, Any]]:
-    """A progress bar with flights done and time left, on stderr."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        yield progress, progress.add_task(description, total=total)

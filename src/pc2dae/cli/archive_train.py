@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from pc2dae.cli.archive import MEMORY, SCHEDULER, WORKERS, archive, flight_progress
+from pc2dae.cli.archive import MEMORY, SCHEDULER, WORKERS, archive
+from pc2dae.cli.console import counted_progress
+from pc2dae.cli.options import SUITE, ZONE
 from pc2dae.cli.output import FORCE, check_folder
 
 if TYPE_CHECKING:
@@ -25,8 +27,8 @@ def train(
     seeds: int = typer.Option(1, min=1, help="Training seeds per variant and fold."),
     objective: str | None = typer.Option(None, help="As for `train`: recorrupted (default), paper, blindspot, truth."),
     steps: int | None = typer.Option(None, min=1, help="Maximum number of training steps."),
-    suite: str | None = typer.Option(None, help="Suite of plain CSVs: a TOML file or a preset."),
-    zone: str | None = typer.Option(None, help='Time zone of stamps that carry none: "UTC", "-05:00".'),
+    suite: str | None = SUITE,
+    zone: str | None = ZONE,
     workers: int = WORKERS,
     scheduler: str | None = SCHEDULER,
     memory: str = MEMORY,
@@ -54,7 +56,7 @@ def train(
     tables: list[pd.DataFrame] = []
     failures = 0
     with (
-        flight_progress("reading flights", len(sources)) as (progress, task),
+        counted_progress("reading flights", len(sources)) as (progress, task),
         connected(workers=workers, scheduler=scheduler, memory=memory) as client,
     ):
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from pc2dae.cli.app import app
+from pc2dae.cli.console import counted_progress
 from pc2dae.cli.output import FORCE, check_folder
 
 if TYPE_CHECKING:
@@ -95,14 +96,9 @@ def _shown(result: ResultTable) -> None:
 
 def _watched(plan: BenchmarkPlan, out: Path, data: Path | None, workers: int) -> pd.DataFrame:
     """Run the benchmark with a progress bar and return the results."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
     from pc2dae.benchmark import run
 
-    columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.description}"))
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("starting", total=None)
+    with counted_progress("starting", None) as (progress, task):
 
         def report(name: str, done: int, total: int) -> None:
             progress.update(task, description=name, completed=done, total=total)

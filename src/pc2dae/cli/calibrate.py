@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from pc2dae.cli.app import app
+from pc2dae.cli.console import table_of
+from pc2dae.cli.options import SUITE, ZONE
 from pc2dae.cli.output import FORCE, check_output
 
 if TYPE_CHECKING:
@@ -26,8 +28,8 @@ def calibrate(
         None, help="CSV of known air (start, end, channel, value, uncertainty): span gas, zero air."
     ),
     like: list[Path] = typer.Option([], help="Calibration of another payload of the same kind; repeatable."),
-    suite: str | None = typer.Option(None, help="Suite of a plain CSV: a TOML file or a preset."),
-    zone: str | None = typer.Option(None, help='Time zone of stamps that carry none: "UTC", "-05:00".'),
+    suite: str | None = SUITE,
+    zone: str | None = ZONE,
     start: str | None = typer.Option(None, "--from", help="First time used, as in 2025-10-01 or 2025-10-01T08:00Z."),
     end: str | None = typer.Option(None, "--to", help="End of the time used."),
     test_from: str | None = typer.Option(
@@ -110,9 +112,7 @@ def _show(calibration: Calibration) -> None:
     if not calibration.scores:
         return
     heads = ("held out", "slope", "intercept", "R²", "RMSE", "NRMSE", "MAE", "bias", "90 %", "EPA", "EU %")
-    table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
-    for head in heads:
-        table.add_column(head, justify="left" if head == "held out" else "right", no_wrap=head != "held out")
+    table = table_of(*heads, left=heads[:1], wrapped=heads[:1], lined=False)
     for score in calibration.scores:
         known = {key: np.nan if value is None else value for key, value in score.items()}
         lines = [plus_minus(known[k], known[f"{k}_interval"], digits=1) for k in ("slope", "intercept")]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from pc2dae.cli.app import app
+from pc2dae.cli.console import table_of
 from pc2dae.cli.output import FORCE, check_folder
 
 if TYPE_CHECKING:
@@ -97,9 +98,10 @@ def _score(campaign: Path) -> pd.DataFrame:
     from rich.console import Console
     from rich.progress import track
 
+    from pc2dae.denoising import denoise
     from pc2dae.flight.netcdf import read_netcdf
+    from pc2dae.ingestion import open_flight
     from pc2dae.metrics import score_flight
-    from pc2dae.pipeline import denoise, open_flight
     from pc2dae.registry import SHIPPED
 
     folders = sorted(path for path in campaign.iterdir() if path.is_dir())
@@ -120,17 +122,12 @@ def _score(campaign: Path) -> pd.DataFrame:
 
 def _show(scores: pd.DataFrame) -> None:
     """The score table: a row per method, a column per metric; reference estimates last."""
-    from rich.box import SIMPLE_HEAD
     from rich.console import Console
-    from rich.table import Table
 
     means = scores[(scores["channel"] == "all") & (scores["family"] == "all")]
     wide = means.pivot_table(index="method", columns="metric", values="value")
     title = f"against the air, without noise and lag: mean of families over {scores['flight'].nunique()} flights"
-    table = Table(title=f"\n{title}", title_justify="left", box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("method", no_wrap=True, min_width=11)
-    for words in _COLUMNS.values():
-        table.add_column(words, justify="right", no_wrap=True)
+    table = table_of("method", *_COLUMNS.values(), title=f"\n{title}", left=("method",))
     for method in scores["method"].unique():
         row = wide.loc[method].reindex(_COLUMNS).to_numpy()
         cells = ["" if value != value else f"{value:.0f}" if abs(value) >= 99.95 else f"{value:.1f}" for value in row]

@@ -8,9 +8,20 @@ from typing import TYPE_CHECKING
 import typer
 
 from pc2dae.cli.app import again, app
+from pc2dae.cli.options import (
+    EXCLUDE,
+    KEEP,
+    LOADING,
+    META,
+    OFFSET,
+    RESPONSE,
+    SALVAGE,
+    SUITE,
+    ZONE,
+    parse_metadata,
+    parse_offsets,
+)
 from pc2dae.cli.output import FORCE, check_output
-from pc2dae.cli.response import RESPONSE
-from pc2dae.cli.stated_options import META, OFFSET, parse_metadata, parse_offsets
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -37,10 +48,8 @@ def denoise(
         help="ambient: the air, without the sensor's lag where that is known (default of adaptive models); "
         "response: the noise-free reading (all other models).",
     ),
-    suite: str | None = typer.Option(None, help="Suite of a plain CSV: a TOML file or a preset."),
-    zone: str | None = typer.Option(
-        None, help='Time zone of stamps that carry none: "UTC", "-05:00", "America/Regina".'
-    ),
+    suite: str | None = SUITE,
+    zone: str | None = ZONE,
     calibration: list[Path] = typer.Option(
         [], help="File of `pc2dae calibrate`; with several, interpolated in time; a factory sheet for logs."
     ),
@@ -51,19 +60,15 @@ def denoise(
     rezero: bool = typer.Option(False, "--rezero", help="Set the zero by clean air and the suite's background."),
     strength: float = typer.Option(1.0, help="0: raw data, 1: the model's estimate, between: a blend."),
     profile: str = typer.Option("flight", help="flight: noise level of the whole flight; live: as a stream would."),
-    correct_loading: bool = typer.Option(
-        False, "--correct-loading", help="Correct black carbon for the loading of its filter (AE51, MA200)."
-    ),
+    correct_loading: bool = LOADING,
     standard_conditions: bool = typer.Option(
         False, "--standard-conditions", help="Give masses per volume at 273.15 K and 1013.25 hPa, not as in the air."
     ),
-    keep: list[str] = typer.Option([], help="Denoise this family regardless of its verdict; repeatable."),
-    exclude: list[str] = typer.Option([], help="Leave this family raw; repeatable."),
+    keep: list[str] = KEEP,
+    exclude: list[str] = EXCLUDE,
     offset: list[str] = OFFSET,
     meta: list[str] = META,
-    salvage: bool = typer.Option(
-        False, "--salvage", help="Use the complete lines that a damaged .gz or zip still yields."
-    ),
+    salvage: bool = SALVAGE,
     force: bool = FORCE,
 ) -> None:
     """Denoise flights: clean values at or above each channel's bound, raw values and flags kept beside them.
@@ -73,9 +78,9 @@ def denoise(
     import time
 
     import pc2dae
-    from pc2dae.cli.progress import progress_bar
+    from pc2dae.cli.console import progress_bar
     from pc2dae.flight.store import WRITE_ONLY, check_target, write_flight
-    from pc2dae.pipeline import change_lines
+    from pc2dae.ingestion import change_lines
     from pc2dae.response.payload import read_response
     from pc2dae.suite import load_suite
 
@@ -91,15 +96,10 @@ def denoise(
     if suite is not None:
         load_suite(suite).only([*keep, *exclude])  # report an unknown family before any log is read
     for source, output in zip(inputs, outputs, strict=True):
-        flight = _opened(
-            source,
-            suite=suite,
-            zone=zone,
-            calibration=sheets,
-            offsets=offsets,
-            metadata=metadata,
-            salvage=salvage,
-        )
+        flight = pc2dae.open_flight(
+            source, suite=suite, zone=zone, calibration=sheets, offsets=offsets, metadata=metadata, salvage=salvage,
+            report=typer.echo,
+        )  # fmt: skip
         started = time.perf_counter()
         with progress_bar(f"denoising {source.name}", flight.sizes["time"]) as update:
             clean = pc2dae.denoise(
@@ -142,38 +142,6 @@ def _checks(texts: list[str]) -> list[Interval]:
     from pc2dae.calibration.intervals import parse_interval, read_intervals
 
     return [i for text in texts for i in ([parse_interval(text)] if "=" in text else read_intervals(text))]
-
-
-def _opened(
-    source: Path,
-    *,
-    suite: str | None,
-    zone: str | None,
-    calibration: list[Path],
-    offsets: dict[str, float],
-    metadata: dict[str, str],
-    salvage: bool,
-) -> xr.Dataset:
-    """Open a flight; if it is ingested from logs, print its repairs and notes."""
-    from pc2dae import pipeline
-    from pc2dae.flight.store import is_flight
-
-    if is_flight(source):
-        return pipeline.open_flight(
-            source, suite=suite, zone=zone, calibration=calibration, offsets=offsets, metadata=metadata
-        )
-    flight, intake = pipeline.ingest(
-        [source],
-        suite=suite,
-        zone=zone,
-        calibration=calibration,
-        offsets=offsets,
-        metadata=metadata,
-        salvage=salvage,
-    )
-    for line in (*intake.repair_lines(), *intake.notes):
-        typer.echo(line)
-    return flight
 
 
 def _outputs(inputs: list[Path], out: Path) -> list[Path]:
@@ -224,8 +192,9 @@ def _summarise(clean: xr.Dataset, source: Path, output: Path, seconds: float) ->
         typer.echo(f"no usable sample: {reasons}; no estimate, logged values are in <name>_raw")
     for line in warnings_of(clean):
         typer.echo(f"warning: {line}")
-    left = [part for part in clean.attrs["pc2dae_left_raw"].split("; ") if part.partition(" (")[0] not in empty]
-    typer.echo(f"written: {output}" + ("" if left in (["none"], []) else f"; left raw: {'; '.join(left)}"))
+    why = {f.name: clean.variables[f.channel[0].name].attrs.get("not_denoised") for f in suite.family}
+    left = [f"{', '.join(c.name for c in f.channel)} ({why[f.name]})" for f in suite.family if why[f.name]]
+    typer.echo(f"written: {output}" + (f"; left raw: {'; '.join(left)}" if left else ""))
 
 
 def _lag_lines(clean: xr.Dataset, names: list[str]) -> list[str]:

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 import typer
 
 from pc2dae.cli.app import again, app
+from pc2dae.cli.console import table_of
+from pc2dae.cli.options import SUITE
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
     from rich.console import Console
-    from rich.table import Table
 
 
 @app.command()
@@ -21,7 +22,7 @@ def evaluate(
     clean: Path = typer.Argument(..., help="A flight that `pc2dae denoise` wrote."),
     truth: Path | None = typer.Option(None, help="Its truth: the .truth.nc of a simulated flight."),
     model: str | None = typer.Option(None, help="The model that made it, to score duplicate sensors and leakage."),
-    suite: str | None = typer.Option(None, help="A suite's TOML file or a preset, for files without one."),
+    suite: str | None = SUITE,
     as_json: bool = typer.Option(False, "--json", help="Print every value of every channel as JSON."),
 ) -> None:
     """Score a clean flight per family and overall, beside raw, clipped and constant estimates.
@@ -94,7 +95,9 @@ def _budget(console: Console, scores: pd.DataFrame, flight: xr.Dataset) -> None:
     )
     suite = denoised_suite(flight)
     parts = ["noise", "lag", "calib.", "left", "plumes:\nnoise", "lag", "calib.", "left"]
-    shown = _table(parts, title="error budget by channel, mean absolute size in its units")
+    shown = table_of(
+        "", *parts, left=("",), wrapped=("", *parts), title="error budget by channel, mean absolute size in its units"
+    )
     for channel, sigma in zip(suite.channels, noise_level(*raw_arrays(flight, suite)).sigma, strict=True):
         sizes = sigma * table.loc[(suite.family_of(channel.name), channel.name)]
         shown.add_row(f"{channel.name}, {channel.units}", *map(number, sizes))
@@ -106,21 +109,10 @@ def _show(console: Console, table: pd.DataFrame, columns: list[str], *, title: s
 
     from pc2dae.metrics.metric_info import METRICS
 
-    shown = _table(columns, title=title)
+    shown = table_of("", *columns, left=("",), wrapped=("", *columns), title=title)
     for metric, known in METRICS.items():
         if metric in table.index:
             row = table.loc[metric]
             cells = ("" if row.get(c) is None or row[c] != row[c] else f"{row[c]:.2f}" for c in columns)
             shown.add_row(escape(known.full), *cells)  # as markup, [s] would strike out what follows
     console.print(shown)
-
-
-def _table(columns: list[str], *, title: str) -> Table:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("")
-    for name in columns:
-        table.add_column(name, justify="right", vertical="bottom")
-    return table

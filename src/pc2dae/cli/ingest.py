@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal
 import typer
 
 from pc2dae.cli.app import again, app
+from pc2dae.cli.options import LOADING, META, OFFSET, SALVAGE, ZONE, parse_metadata, parse_offsets
 from pc2dae.cli.output import FORCE, check_output
-from pc2dae.cli.stated_options import META, OFFSET, parse_metadata, parse_offsets
 
 if TYPE_CHECKING:
     from pc2dae.align.ingest_report import IngestReport
@@ -26,23 +26,17 @@ def ingest(
     suite: str | None = typer.Option(
         None, help="A suite's TOML file or a preset. Default: from the instruments found."
     ),
-    zone: str | None = typer.Option(
-        None, help='Time zone of stamps that carry none: "UTC", "-05:00", "America/Regina".'
-    ),
+    zone: str | None = ZONE,
     calibration: list[Path] = typer.Option(
         [], help="File of `pc2dae calibrate`, or a factory sheet in place of the one beside a board's log; repeatable."
     ),
     compensation: Literal["aan-803", "equation-1"] | None = typer.Option(
         None, help="Of electrochemical cells; equation-1, the paper's, needs its coefficients on the calibration sheet."
     ),
-    correct_loading: bool = typer.Option(
-        False, "--correct-loading", help="Correct black carbon for the loading of its filter (AE51, MA200)."
-    ),
+    correct_loading: bool = LOADING,
     offset: list[str] = OFFSET,
     meta: list[str] = META,
-    salvage: bool = typer.Option(
-        False, "--salvage", help="Use the complete lines that a damaged .gz or zip still yields."
-    ),
+    salvage: bool = SALVAGE,
     force: bool = FORCE,
     as_json: bool = typer.Option(False, "--json", help="Print the table as JSON."),
 ) -> None:
@@ -52,14 +46,14 @@ def ingest(
     """
     import json
 
-    from pc2dae import pipeline
+    from pc2dae import ingestion
     from pc2dae.flight.store import WRITE_ONLY, check_target, write_flight
 
     if out is not None:
         check_target(out)
         check_output(out, inputs=[*logs, *calibration], force=force)
     offsets, metadata = parse_offsets(offset), parse_metadata(meta)
-    flight, intake = pipeline.ingest(
+    flight, intake = ingestion.ingest(
         logs,
         suite=suite,
         zone=zone,

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from pc2dae.cli.app import again, app
+from pc2dae.cli.console import table_of
+from pc2dae.cli.options import EXCLUDE, KEEP, SUITE, ZONE
 from pc2dae.cli.output import FORCE, check_output
 
 if TYPE_CHECKING:
@@ -45,10 +47,10 @@ def inspect(
     flights: list[Path] = typer.Argument(..., metavar="FLIGHT...", help="Flights (.nc, .csv, .ict) or log folders."),
     as_json: bool = typer.Option(False, "--json", help="Print everything as JSON."),
     picture: Path | None = typer.Option(None, "-p", "--picture", help="Overview plot (PNG); or a folder of them."),
-    suite: str | None = typer.Option(None, help="A suite's TOML file or a preset, for files without one."),
-    zone: str | None = typer.Option(None, help='Time zone of stamps that carry none: "UTC", "-05:00".'),
-    keep: list[str] = typer.Option([], help="Keep this family regardless of its verdict."),
-    exclude: list[str] = typer.Option([], help="Exclude this family regardless of its verdict."),
+    suite: str | None = SUITE,
+    zone: str | None = ZONE,
+    keep: list[str] = KEEP,
+    exclude: list[str] = EXCLUDE,
     force: bool = FORCE,
 ) -> None:
     """Summarise a flight: gaps, stale and negative shares, noise, response, speed, a verdict per family.
@@ -59,7 +61,7 @@ def inspect(
 
     from rich.console import Console
 
-    from pc2dae import pipeline
+    from pc2dae import ingestion
     from pc2dae.errors import Pc2daeError, require
     from pc2dae.inspection import campaign, inspect_flight
 
@@ -69,7 +71,7 @@ def inspect(
         check_output(picture, inputs=flights, force=force)
     if picture is not None:
         require("matplotlib", extra="figures")
-    opened = [pipeline.open_flight(path, suite=suite, zone=zone) for path in flights]
+    opened = [ingestion.open_flight(path, suite=suite, zone=zone) for path in flights]
     reports = [inspect_flight(flight, keep=keep, exclude=exclude) for flight in opened]
     together = campaign(opened, reports)
     drawn = _draw(opened, picture, force) if picture is not None else []
@@ -102,18 +104,15 @@ def _draw(flights: list[Any], picture: Path, force: bool) -> list[Path]:
 
 
 def _show_flight(console: Console, report: dict[str, Any]) -> None:
-    from rich.box import SIMPLE_HEAD
     from rich.markup import escape
-    from rich.table import Table
 
     minutes = report["duration_s"] / 60
     head = (
         f"{escape(report['id'])} ({report['level']}): {report['rows']:,} rows, {minutes:.1f} min from {report['start']}"
         + (f", {report['movement']}" if report["movement"] != "unknown" else "")
     )
-    table = Table(title=head, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
-    for name in ("channel", "miss", "stale", "bad", "neg", "median", "99 %", "σ", "lag 1", "t90"):
-        table.add_column(name, justify="left" if name == "channel" else "right", no_wrap=name != "channel")
+    columns = ("channel", "miss", "stale", "bad", "neg", "median", "99 %", "σ", "lag 1", "t90")
+    table = table_of(*columns, title=head, left=("channel",), wrapped=("channel",))
     family = None
     for name, c in report["channels"].items():
         if family not in (None, c["family"]):
@@ -144,13 +143,10 @@ def _show_flight(console: Console, report: dict[str, Any]) -> None:
 
 
 def _show_responses(console: Console, responses: dict[str, dict[str, Any]]) -> None:
-    from rich.box import SIMPLE_HEAD
     from rich.markup import escape
-    from rich.table import Table
 
-    table = Table(title="lag correction", title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
-    for name in ("channel", "t90, s", "delay, s", "known from, or why not corrected"):
-        table.add_column(name, justify="right" if name.endswith(", s") else "left")
+    text = ("channel", "known from, or why not corrected")
+    table = table_of(text[0], "t90, s", "delay, s", text[1], title="lag correction", left=text, wrapped=text)
     for name, r in responses.items():
         if not r["corrected"]:
             table.add_row(name, "", "", f"not corrected: {escape(r['reason'])}")
@@ -171,14 +167,8 @@ def _show_calibrations(console: Console, channels: dict[str, dict[str, Any]]) ->
 
 
 def _show_together(console: Console, together: dict[str, float], *, against_paper: bool) -> None:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    table = Table(title="all flights together", title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
-    table.add_column("")
-    table.add_column("here", justify="right")
-    if against_paper:
-        table.add_column("paper", justify="right")
+    columns = ("", "here", "paper") if against_paper else ("", "here")
+    table = table_of(*columns, title="all flights together", left=("",), wrapped=("",))
     for key, value in together.items():
         words, paper = PAPER.get(key, (key.replace("_pct", ", %").replace("_", " "), ""))
         row = [words, f"{value:,.0f}" if key == "samples" else f"{value:.3g}"]

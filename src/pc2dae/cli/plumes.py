@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from pc2dae.cli.app import again, app
+from pc2dae.cli.console import table_of
+from pc2dae.cli.options import SUITE
 from pc2dae.cli.output import FORCE, check_output
 
 if TYPE_CHECKING:
@@ -41,7 +43,7 @@ def plumes(
     fuel_carbon: float = typer.Option(0.50, help="Carbon mass fraction of the dry fuel, for emission factors."),
     fuel_carbon_uncertainty: float = typer.Option(0.05, help="Its standard uncertainty."),
     matched: bool = typer.Option(False, "--matched", hidden=True, help="No effect: ratios are always matched."),
-    suite: str | None = typer.Option(None, help="A suite's TOML file or a preset, for files without one."),
+    suite: str | None = SUITE,
     out: Path | None = typer.Option(None, "-o", "--out", help="Table of flight and encounters: .csv, .geojson, .kml."),
     force: bool = FORCE,
     as_json: bool = typer.Option(False, "--json", help="Print all tables as JSON."),
@@ -54,7 +56,7 @@ def plumes(
 
     from rich.console import Console
 
-    from pc2dae.pipeline import open_flight
+    from pc2dae.ingestion import open_flight
     from pc2dae.plumes import Fuel, campaign_factors, survey
     from pc2dae.plumes.baselines import parse_period, within_flight
     from pc2dae.plumes.files import check_plumes_target, write_plumes
@@ -220,13 +222,7 @@ def _campaign_rows(campaign: dict[str, dict[str, Ratio]]) -> list[dict[str, Any]
 
 
 def _table(title: str, columns: Sequence[str]) -> Table:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    for name in columns:
-        table.add_column(name, justify="left" if name in _LEFT else "right", no_wrap=True)
-    return table
+    return table_of(*columns, title=title, left=_LEFT)
 
 
 def _figures(row: dict[Any, Any]) -> list[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from pc2dae.cli.app import app
-from pc2dae.cli.broker_options import CA, PASSWORD, TLS, USER
+from pc2dae.cli.options import CA, PASSWORD, SUITE, TLS, USER, ZONE
 
 
 @app.command()
@@ -19,8 +19,8 @@ def replay(
     speed: float = typer.Option(1.0, min=0.01, help="Speed relative to the flight."),
     restamp: bool = typer.Option(False, "--restamp", help="Stamp the samples as of now instead of their own times."),
     name: str | None = typer.Option(None, help="Name of the flight in its messages. Default: the file's."),
-    suite: str | None = typer.Option(None, help="Suite of a plain CSV: a TOML file or a preset."),
-    zone: str | None = typer.Option(None, help='Time zone of stamps that carry none: "UTC", "-05:00".'),
+    suite: str | None = SUITE,
+    zone: str | None = ZONE,
     user: str | None = USER,
     password: str | None = PASSWORD,
     tls: bool = TLS,
@@ -37,7 +37,7 @@ def replay(
     from pc2dae.edge.replay import messages
     from pc2dae.errors import Pc2daeError
     from pc2dae.flight.schema import suite_of
-    from pc2dae.pipeline import open_flight, prepare
+    from pc2dae.ingestion import open_flight, prepare
     from pc2dae.view.track import wind_vector
 
     if stdout == (mqtt is not None):
@@ -56,7 +56,7 @@ def replay(
         return
     if not topic:
         raise Pc2daeError("--mqtt needs a topic", hint="add --topic TOPIC")
-    from pc2dae.cli.progress import progress_bar
+    from pc2dae.cli.console import progress_bar
     from pc2dae.edge.broker import Broker
     from pc2dae.edge.publisher import Publisher
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import typer
 
 from pc2dae.cli.app import again, app
+from pc2dae.cli.options import SUITE
 from pc2dae.cli.output import FORCE, check_output
 
 
@@ -16,7 +17,7 @@ def report(
     out: Path = typer.Option(Path("report.html"), "-o", "--out", help="The page."),
     truth: Path | None = typer.Option(None, help="Truth of a simulated flight (.truth.nc), to draw and score against."),
     pdf: bool = typer.Option(False, "--pdf", help="Also write the figures as PDF files beside the page."),
-    suite: str | None = typer.Option(None, help="A suite's TOML file or a preset, for files without one."),
+    suite: str | None = SUITE,
     force: bool = FORCE,
 ) -> None:
     """Make one self-contained HTML page of a flight or a benchmark.
@@ -40,7 +41,7 @@ def report(
         typer.echo(f"written: {out}")
         return
     from pc2dae.flight.netcdf import read_netcdf
-    from pc2dae.pipeline import open_flight
+    from pc2dae.ingestion import open_flight
 
     flight = open_flight(source, suite=suite)
     write_report(flight, out, truth=None if truth is None else read_netcdf(truth))

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from pc2dae.cli.app import again, app
+from pc2dae.cli.console import table_of
+from pc2dae.cli.options import SUITE, ZONE
 from pc2dae.cli.output import FORCE, check_output
 
 if TYPE_CHECKING:
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
     from pc2dae.response.steps import Exposure
     from pc2dae.suite import Suite
 
-RESPONSE = typer.Option(None, metavar="FILE", help="Response of the payload's channels, from `pc2dae response`.")
 _STEP = re.compile(r"(?P<channel>\w+)@(?P<start>[^/]+)/(?P<end>.+)")
 
 
@@ -27,8 +28,8 @@ def response(
     flights: list[Path] = typer.Argument(..., metavar="FLIGHT...", help="Flights of one payload, or folders of them."),
     out: Path | None = typer.Option(None, "-o", "--out", help="The response file, for --response of other commands."),
     suite_out: Path | None = typer.Option(None, "--suite-out", metavar="FILE", help="The suite with it, a TOML file."),
-    suite: str | None = typer.Option(None, help="Suite of plain CSVs: a TOML file or a preset."),
-    zone: str | None = typer.Option(None, help='Time zone of stamps that carry none: "UTC", "-05:00".'),
+    suite: str | None = SUITE,
+    zone: str | None = ZONE,
     step: list[str] = typer.Option(
         [], metavar="CHANNEL@START/END", help="When the inlet was in other air, such as span gas; repeatable."
     ),
@@ -117,14 +118,11 @@ def _check_covered(exposures: list[Exposure], evidence: list[FlightEvidence]) ->
 def _show(channels: Mapping[str, ChannelResponse], flights: int) -> None:
     """Print a row per channel, then why the lag of some is not corrected."""
     from rich.console import Console
-    from rich.table import Table
 
     from pc2dae.view.formatting import plus_minus
 
-    table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
-    for head in ("channel", "t90 [s]", "delay [s]", "kernel", "limit [s]", "flights", "falls", "steps", "from"):
-        is_text = head in ("channel", "kernel", "from")
-        table.add_column(head, justify="left" if is_text else "right", no_wrap=head != "from")
+    heads = ("channel", "t90 [s]", "delay [s]", "kernel", "limit [s]", "flights", "falls", "steps", "from")
+    table = table_of(*heads, left=("channel", "kernel", "from"), wrapped=("from",), lined=False)
     for name, c in channels.items():
         t90 = "–" if c.t90_s is None else plus_minus(c.t90_s, c.t90_uncertainty_s)
         limit = "–" if c.limit_s is None else f"{c.limit_s:.1f}"

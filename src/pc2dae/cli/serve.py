@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from pc2dae.cli.app import app
-from pc2dae.cli.response import RESPONSE
+from pc2dae.cli.options import RESPONSE
 
 
 @app.command()

@@ -43,7 +43,7 @@ def simulate(
     if check:
         _check(folder, as_json=as_json)
         return
-    from pc2dae.cli.progress import progress_bar
+    from pc2dae.cli.console import progress_bar
     from pc2dae.errors import SuiteError, nearest, require
     from pc2dae.simulate import breathe_span_gas, colocate, plan_campaign, write_campaign, write_flight_files
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from pc2dae.cli.app import app
-from pc2dae.cli.broker_options import CA, PASSWORD, TLS, USER
-from pc2dae.cli.response import RESPONSE
+from pc2dae.cli.options import CA, EXCLUDE, PASSWORD, RESPONSE, TLS, USER
 
 if TYPE_CHECKING:
     from pc2dae.edge.gateway import Gateway
@@ -24,7 +23,7 @@ def stream(
         None,
         help="The payload: a TOML file or a preset. Default: black-kite, or the suite that the model was trained for.",
     ),
-    exclude: list[str] = typer.Option([], help="Exclude this family; may be repeated."),
+    exclude: list[str] = EXCLUDE,
     calibration: list[Path] = typer.Option(
         [], metavar="FILE", help="Calibration from `pc2dae calibrate`, applied to the readings first; may be repeated."
     ),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from pc2dae.cli.app import again, app
+from pc2dae.cli.options import SUITE
 
 if TYPE_CHECKING:
     from pc2dae.training.fit import Look
@@ -27,7 +28,7 @@ def train(
         "blindspot: predict hidden samples; truth: simulated truth as target.",
     ),
     truth: list[Path] = typer.Option([], help="Truth file of each flight, in order (objective truth); repeatable."),
-    suite: str | None = typer.Option(None, help="Suite of plain CSVs: a TOML file or a preset."),
+    suite: str | None = SUITE,
     seed: int = typer.Option(0, help="Same seed, same flights, same bytes."),
     mass: float = typer.Option(0.0, min=0, help="Weight of the window-mean term of the loss; the paper has none."),
     spectral: float = typer.Option(0.0, min=0, help="Weight of the low-frequency spectrum term; the paper has none."),

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from zlib import crc32
 
 import numpy as np
@@ -78,6 +78,34 @@ class AdaptiveDenoiser:
     def lags(self, suite: Suite) -> Lags:
         """The responses of the channels of `suite`."""
         return Lags(suite, self.responses, left_s=self.left_s, live=self.profile == "live")
+
+    def undoing(self, responses: Mapping[str, Response], left_s: Mapping[str, float]) -> Self:
+        """This denoiser with responses to undo, and the time constants of lags that are left."""
+        return replace(self, responses=responses, left_s=left_s)
+
+    def lag_attributes(self, suite: Suite, estimate: Estimate, noise: Noise) -> dict[str, dict[str, Any]]:
+        """Attributes of each channel whose lag was undone: its response, and the resolution left at its noise."""
+        attributes = {}
+        for row, (name, known) in enumerate(zip(suite.names, self.lags(suite).known, strict=True)):
+            if known is None:
+                continue
+            seen = estimate.unbounded[row][np.isfinite(estimate.unbounded[row])]
+            height = np.quantile(seen, 0.99) - np.median(seen) if len(seen) else 0.0
+            tau = known.kernel.t90_s * suite.rate_hz / LN10
+            snr = height / noise.sigma[row] if noise.sigma[row] > 0 else np.inf
+            width = self.resolution(tau, snr) / suite.rate_hz
+            if known.kernel.kind == "gaussian":
+                width = max(width, gaussian_width(known.kernel.t90_s))
+            attributes[name] = {
+                "t90_s": round(known.kernel.t90_s, 2),
+                "t90_uncertainty_s": round(known.t90_uncertainty_s, 2),
+                "t90_source": known.source,
+                "response_kernel": known.kernel.kind,
+                "delay_s": round(known.delay_s, 2),
+                "delay_uncertainty_s": round(known.delay_uncertainty_s, 2),
+                "effective_resolution_s": round(width, 1),
+            } | ({"t90_note": known.note} if known.note else {})
+        return attributes
 
     def resolution(self, tau: float, snr: float) -> float:
         """Width at half maximum of the answer to a plume of one sample [samples], interpolated in the card's table.
@@ -255,31 +283,6 @@ class AdaptiveEngine(Engine):
         if is_long and isinstance(self.denoiser.network, WholeNetwork):
             self.denoiser.network.release()
         return unbounded, spread
-
-
-def lag_attributes(denoiser: AdaptiveDenoiser, suite: Suite, estimate: Estimate, noise: Noise) -> dict[str, Any]:
-    """Attributes of each channel whose lag was undone: its response, and the resolution that remains at its noise."""
-    found = {}
-    for row, (name, known) in enumerate(zip(suite.names, denoiser.lags(suite).known, strict=True)):
-        if known is None:
-            continue
-        seen = estimate.unbounded[row][np.isfinite(estimate.unbounded[row])]
-        height = np.quantile(seen, 0.99) - np.median(seen) if len(seen) else 0.0
-        tau = known.kernel.t90_s * suite.rate_hz / LN10
-        snr = height / noise.sigma[row] if noise.sigma[row] > 0 else np.inf
-        width = denoiser.resolution(tau, snr) / suite.rate_hz
-        if known.kernel.kind == "gaussian":
-            width = max(width, gaussian_width(known.kernel.t90_s))
-        found[name] = {
-            "t90_s": round(known.kernel.t90_s, 2),
-            "t90_uncertainty_s": round(known.t90_uncertainty_s, 2),
-            "t90_source": known.source,
-            "response_kernel": known.kernel.kind,
-            "delay_s": round(known.delay_s, 2),
-            "delay_uncertainty_s": round(known.delay_uncertainty_s, 2),
-            "effective_resolution_s": round(width, 1),
-        } | ({"t90_note": known.note} if known.note else {})
-    return found
 
 
 def adaptive_of(data: bytes, facts: Facts, *, name: str, profile: str = "flight") -> AdaptiveDenoiser:

@@ -348,11 +348,11 @@ def _running(values: Floats, reach: int, count: int) -> Floats:
     return held[:, -count:]
 
 
-def shifted(array: Any, by: NDArray[np.intp], beyond: Any, *, hold: bool = False) -> Any:
-    """Each row of `array` at t + by; `beyond` where the record has ended, or its last value."""
+def shifted(array: Any, by: NDArray[np.intp], beyond: Any) -> Any:
+    """Each row of `array` at t + by; `beyond` where the record has ended."""
     at = np.arange(array.shape[1]) + by[:, None]
     moved = np.take_along_axis(np.asarray(array), np.clip(at, 0, array.shape[1] - 1), axis=1)
-    return moved if hold else np.where((at >= 0) & (at < array.shape[1]), moved, beyond)
+    return np.where((at >= 0) & (at < array.shape[1]), moved, beyond)
 
 
 def _live(known: Response | None) -> Response | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from importlib.resources import as_file, files
 from pathlib import Path
 
@@ -78,7 +77,7 @@ def live_engine(
     if isinstance(denoiser, AdaptiveDenoiser):
         cross = {} if series is None else {name: series.latest_cross(name) for name in series.own}
         responses, reasons = stated_responses(payload, cross)
-        denoiser = replace(denoiser, responses=responses, left_s=lags_left_s(payload, responses))
+        denoiser = denoiser.undoing(responses, lags_left_s(payload, responses))
     used = payload.only([f.name for f in payload.family if f.name not in exclude])
     engine, card = denoiser.engine(used), card | {"payload": _described(used, reasons)}
     if known is not None:

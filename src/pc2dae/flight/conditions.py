@@ -107,7 +107,7 @@ def at_standard_conditions(flight: xr.Dataset) -> xr.Dataset:
     described = suite.model_copy(update={"family": families}).model_dump_json(exclude_defaults=True)
     line = f"{', '.join(changed)} given {said}"
     line += f"; without temperature or pressure within {NEAR_S:g} s, now missing: {', '.join(lost)}" if lost else ""
-    return add_history(flight.assign(new).assign_attrs(suite=described), line)
+    return add_history(flight.assign(new).assign_attrs(suite=described), line, kind="change")
 
 
 def _flagged(flags: xr.Variable, missing: Mask) -> xr.Variable:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
@@ -23,6 +23,8 @@ LEVELS = ("raw", "screened", "compensated", "denoised")
 REFERENCE = ("reference_temperature_c", "reference_pressure_hpa")  # of concentrations per volume; none: ambient air
 SPECIES = "combined_from"  # attribute of a species' variable: its channels and their weights
 CONFORM = "pass the flight through `pc2dae.flight.conform`"
+HistoryKind = Literal["change", "warning"]  # values taken as missing or corrected; what does not fit in a file
+_KINDS = {"change": "history_changes", "warning": "history_warnings"}  # attributes of their lines
 _YEARS = (1970, 2200)  # range of plausible time stamps
 
 _COMMON: dict[str, dict[str, str]] = {
@@ -152,14 +154,22 @@ def has_estimate(flight: xr.Dataset, name: str) -> bool:
     return f"{name}_raw" in flight and bool(np.isfinite(flight.variables[name].values).any())
 
 
-def add_history(flight: xr.Dataset, line: str, *, level: str | None = None) -> xr.Dataset:
-    """A copy of `flight` with one more line of history."""
+def add_history(
+    flight: xr.Dataset, line: str, *, level: str | None = None, kind: HistoryKind | None = None
+) -> xr.Dataset:
+    """A copy of `flight` with one more line of history; those of a `kind` are also kept by themselves."""
     attrs = dict(flight.attrs)
     plain = " ".join(line.encode("utf-8", "replace").decode().split())  # file names may contain any character
-    attrs["history"] = "\n".join(filter(None, [attrs.get("history", ""), f"{timestamp()} pc2dae: {plain}"]))
+    new = {"history": f"{timestamp()} pc2dae: {plain}"} | ({} if kind is None else {_KINDS[kind]: plain})
+    attrs |= {key: "\n".join(filter(None, [str(attrs.get(key, "")), text])) for key, text in new.items()}
     if level is not None:
         attrs["level"] = level
     return flight.assign_attrs(attrs)
+
+
+def history_of(flight: xr.Dataset, kind: HistoryKind) -> list[str]:
+    """The lines of history of one kind, without their time stamps."""
+    return str(flight.attrs.get(_KINDS[kind], "")).splitlines()
 
 
 def timestamp() -> str:

@@ -86,7 +86,7 @@ def _described(dataset: xr.Dataset, source: Path, suite: Suite | None) -> xr.Dat
     if "suite" in dataset.attrs:
         if suite is not None:
             dataset = dataset.assign_attrs(suite=suite.model_dump_json(exclude_defaults=True))
-        return _with_history(conform(dataset), lines)
+        return _with_warnings(conform(dataset), lines)
     if suite is None:
         raise FlightError(f"{source.name} does not name its suite", hint="pass --suite")
     check_time(dataset)
@@ -106,7 +106,7 @@ def _described(dataset: xr.Dataset, source: Path, suite: Suite | None) -> xr.Dat
     above = next((a for a in ALTITUDES.values() if "altitude" in found and _says(found["altitude"], a)), None)
     if above is not None and suite.altitude_reference is None:
         flight["altitude"].attrs |= above
-    flight = _with_history(conform(flight), lines)
+    flight = _with_warnings(conform(flight), lines)
     return _plausible(flight, [name for name in found if "units" not in found[name].attrs], source)
 
 
@@ -114,9 +114,9 @@ def _says(variable: xr.DataArray, attributes: dict[str, str]) -> bool:
     return variable.attrs.get("standard_name") == attributes["standard_name"]
 
 
-def _with_history(flight: xr.Dataset, lines: Iterable[str]) -> xr.Dataset:
+def _with_warnings(flight: xr.Dataset, lines: Iterable[str]) -> xr.Dataset:
     for line in lines:
-        flight = add_history(flight, line)
+        flight = add_history(flight, line, kind="warning")
     return flight
 
 

@@ -8,14 +8,14 @@ import numpy as np
 
 from pc2dae.arrays import Array, Mask
 from pc2dae.calibration.budget import budget_of
-from pc2dae.denoiser import Estimate
+from pc2dae.denoiser import Denoiser, Estimate
 from pc2dae.errors import FlightError
 from pc2dae.flags import NOT_MEASURED
-from pc2dae.flight.schema import check_flight
+from pc2dae.flight.schema import check_flight, environment_array
 from pc2dae.flight.truth import truth_at, truth_name
 from pc2dae.metrics.budget import budget_rows
 from pc2dae.metrics.reference import mean_where
-from pc2dae.metrics.score import score, with_means
+from pc2dae.metrics.score import leakage_scores, pair_scores, score, with_means
 from pc2dae.noise import noise_level
 from pc2dae.plumes.duplicates import own_uncertainty
 from pc2dae.suite import Suite
@@ -54,6 +54,19 @@ def score_flight(clean: xr.Dataset, *, truth: xr.Dataset | None = None, with_ref
         table.insert(0, "method", method)
         tables.append(table)
     return pd.concat(tables, ignore_index=True)
+
+
+def score_rerun(clean: xr.Dataset, denoiser: Denoiser) -> pd.DataFrame:
+    """`pair_agreement` and `leakage` of the denoiser that made a flight, which rerun it."""
+    import pandas as pd
+
+    suite = denoised_suite(clean)
+    values, valid = raw_arrays(clean, suite)
+    raw = clean.assign({name: clean[f"{name}_raw"] for name in suite.names if f"{name}_raw" in clean})
+    job, air = denoiser.prepare(raw, suite), environment_array(clean)
+    table = pd.concat([run(job, values, air, valid, suite) for run in (pair_scores, leakage_scores)])
+    table.insert(0, "method", str(clean.attrs.get("pc2dae_model", "estimate")))
+    return table
 
 
 def denoised_suite(clean: xr.Dataset) -> Suite:

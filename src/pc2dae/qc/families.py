@@ -31,6 +31,15 @@ class Verdict:
     reason: str
     figures: dict[str, float] = field(default_factory=dict)  # shares 0–1, ratios
 
+    @property
+    def is_unmeasured(self) -> bool:
+        """Whether the family was never measured."""
+        return self.figures.get("observed") == 0
+
+    def omits(self, suite: Suite) -> bool:
+        """Whether the family is left out; of a suite without instruments, a user's table, only if never measured."""
+        return not self.kept and (bool(suite.sources) or self.is_unmeasured)
+
 
 def judge_families(
     flight: xr.Dataset, *, noise: Noise | None = None, keep: Sequence[str] = (), exclude: Sequence[str] = ()

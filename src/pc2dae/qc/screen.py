@@ -96,7 +96,7 @@ def _without_sentinels(flight: xr.Dataset, suite: Suite) -> xr.Dataset:
             lines += [f"{channel.name}: {what}" for what in describe(values[found])]
     flight = flight.assign(cleared)
     for line in lines:
-        flight = add_history(flight, line)
+        flight = add_history(flight, line, kind="change")
     return flight
 
 

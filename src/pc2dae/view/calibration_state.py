@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 
 import numpy as np
 import xarray as xr
@@ -16,8 +15,6 @@ from pc2dae.flight.schema import observed
 from pc2dae.suite import Channel, Suite
 from pc2dae.view.formatting import Row, Table, number, percent
 
-# A label of `pc2dae.calibration.curve.Calibration`.
-_LABEL = re.compile(r"(co-location|intervals|pooled) (\S+?)/(\S+?), sha256 ([0-9a-f]+)")
 _METHODS = {"co-location": "co-location", "intervals": "known gas", "pooled": "like payloads"}
 FILES = "calibration_files"  # attribute of a flight: JSON, hash of each calibration: name of its file
 
@@ -37,22 +34,21 @@ def calibration_tables(flight: xr.Dataset, suite: Suite) -> list[Table]:
 
 def _row(flight: xr.Dataset, suite: Suite, name: str, files: dict[str, str]) -> Row:
     attrs, bits, seen = flight.variables[name].attrs, flight.variables[f"qc_{name}"].values, observed(flight, name)
-    budget, label = budget_of(flight, name), str(attrs.get("calibration", ""))
-    labels = _LABEL.findall(label)
-    state = "calibrated" if labels else "zero checked" if budget is not None else "not calibrated"
-    by = [f"{_METHODS[method]} {files.get(digest, f'sha256 {digest}')}" for method, _, _, digest in labels]
-    by += ["zero check"] if label.endswith("zero check") else []
+    budget, curves = budget_of(flight, name), json.loads(str(attrs.get("calibrated_by", "[]")))
+    state = "calibrated" if curves else "zero checked" if budget is not None else "not calibrated"
+    by = [f"{_METHODS[c['method']]} {files.get(c['sha256'], 'sha256 ' + c['sha256'])}" for c in curves]
+    by += ["zero check"] if "zero_checked" in attrs else []
     by += ["factory sheet"] if sheet_identity(flight, suite, name) else []
     by += [f"pressure, exponent {attrs['pressure_exponent']:g}"] if "pressure_exponent" in attrs else []
     by += ["filter loading"] if "loading_correction" in attrs else []
-    ends = [end for _, _, end, _ in labels]
+    ends = [c["end"] for c in curves]
     start = flight.variables["time"].values[0]
     ages = [(start - np.datetime64(end.removesuffix("Z"), "ns")) / np.timedelta64(1, "D") for end in ends]
     outside, loaded = (float(np.mean((bits[seen] & flag) != 0)) for flag in (OUTSIDE_CALIBRATION, FILTER_LOADED))
-    inside = "within" if labels else "–"
+    inside = "within" if curves else "–"
     return Row([
         name, state, ", ".join(by), max(ends)[:10] if ends else "–", number(min(ages, key=abs), 2) if ages else "–",
-        percent(budget.gain) if budget is not None and labels else _assumed(suite[name]),
+        percent(budget.gain) if budget is not None and curves else _assumed(suite[name]),
         f"{percent(outside)} outside" if outside > 0 else inside, percent(loaded) if loaded > 0 else "–",
     ])  # fmt: skip
 

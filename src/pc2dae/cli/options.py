@@ -1,4 +1,4 @@
-"""Options by which the user states what the logs do not say: clock offsets and metadata."""
+"""Options of several commands: what files do not say about themselves, corrections on request, login to a broker."""
 
 from __future__ import annotations
 
@@ -6,6 +6,21 @@ import typer
 
 from pc2dae.errors import Pc2daeError
 
+SUITE = typer.Option(None, help="A suite's TOML file or a preset, for files that do not name one.")
+ZONE = typer.Option(None, help='Time zone of stamps that carry none: "UTC", "-05:00", "America/Regina".')
+LOADING = typer.Option(
+    False, "--correct-loading", help="Correct black carbon for the loading of its filter (AE51, MA200)."
+)
+SALVAGE = typer.Option(False, "--salvage", help="Use the complete lines that a damaged .gz or zip still yields.")
+KEEP = typer.Option([], help="Keep this family regardless of its verdict; repeatable.")
+EXCLUDE = typer.Option([], help="Leave this family out, as it is; repeatable.")
+RESPONSE = typer.Option(None, metavar="FILE", help="Response of the payload's channels, from `pc2dae response`.")
+USER = typer.Option(None, help="User name at the broker.")
+PASSWORD = typer.Option(
+    None, envvar="PC2DAE_MQTT_PASSWORD", help="Password at the broker; better set in the environment."
+)
+TLS = typer.Option(False, "--tls", help="Encrypt; the broker's certificate must be trusted by the system.")
+CA = typer.Option(None, help="Encrypt; the broker's certificate must be signed by this authority (PEM).")
 OFFSET = typer.Option(
     [],
     "--offset",
