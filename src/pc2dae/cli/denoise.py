@@ -212,4 +212,6 @@ def _lag_lines(clean: xr.Dataset, names: list[str]) -> list[str]:
     left = ", ".join(f"{', '.join(group)} ({why})" for why, group in sharing.items())
     parts = [f"lag corrected: {done or 'none'}", *([f"not corrected: {left}"] if left else [])]
     notes = {name: attrs[name]["t90_note"] for name in corrected if "t90_note" in attrs[name]}
-    return ["; ".join(parts), *(f"warning: {name}: {note}" for name, note in notes.items())]
+    advice = ["to correct it, measure the payload's response once: pc2dae response FLIGHT... -o response.json"]
+    is_open = not corrected and "pc2dae_response_sha256" not in clean.attrs
+    return ["; ".join(parts), *(advice if is_open else []), *(f"warning: {n}: {note}" for n, note in notes.items())]
