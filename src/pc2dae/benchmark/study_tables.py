@@ -1,4 +1,4 @@
-"""Tables 5 to 8 (scarcity, ablation, real data, flights seen and unseen), and all tables in order."""
+"""Tables 5 to 8 (scarcity, ablation, real data, flights seen and unseen), and tables 4 to 9 in order."""
 
 from __future__ import annotations
 
@@ -30,13 +30,12 @@ REAL = {
 }
 
 
-def all_tables(results: pd.DataFrame) -> list[ResultTable]:
-    """All tables of the parts that were run."""
+def comparison_tables(results: pd.DataFrame) -> list[ResultTable]:
+    """Tables 4 to 9 of the parts that were run; the paper's own are in `paper.tables`."""
     simulated = results[results["part"] == "simulated"]
     flown = simulated[simulated["noise"] == "flight"]
     found: list[ResultTable] = []
     if len(flown):
-        found += [tables.main_table(flown), *tables.family_tables(flown), *tables.injection_tables(simulated)]
         found += [tables.truth_table(flown), tables.truth_family_table(flown), *tables.difference_tables(flown)]
         found.append(tables.average_table(simulated))
     for part, make in (("scarcity", scarcity_tables), ("ablation", ablation_table)):

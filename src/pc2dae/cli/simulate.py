@@ -10,7 +10,7 @@ import typer
 from pc2dae.cli.app import app
 
 if TYPE_CHECKING:
-    from pc2dae.simulate import Check
+    from pc2dae.paper.campaign_check import Check
 
 
 @app.command()
@@ -99,7 +99,8 @@ def _check(folder: Path, *, as_json: bool) -> None:
     import json
 
     from pc2dae.errors import FlightError
-    from pc2dae.simulate import compare, read_flight_files
+    from pc2dae.paper.campaign_check import compare
+    from pc2dae.simulate import read_flight_files
 
     done = sorted(path.with_name(path.name.removesuffix(".truth.nc")) for path in folder.glob("flight_*.truth.nc"))
     if not done:

@@ -11,12 +11,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from pc2dae.baselines.convolutional import DeSpaWN
-from pc2dae.baselines.output_head import Baseline, Seen
-from pc2dae.baselines.recurrent import CBDAE
 from pc2dae.model import losses
 from pc2dae.model.batch import Batch
 from pc2dae.model.pc2dae import LEAN
+from pc2dae.paper.baselines.convolutional import DeSpaWN
+from pc2dae.paper.baselines.output_head import Baseline, Seen
+from pc2dae.paper.baselines.recurrent import CBDAE
 from pc2dae.windows.slicing import WINDOW, Crops, Record, Segment, crops_at, random_crops
 
 CONTRAST = 1.5  # weight of CBDAE's contrastive term beside L1
