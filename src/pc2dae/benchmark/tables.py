@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,16 +33,24 @@ CONSTANT = "A constant scores 100 on smoothness and HF: more than the truth's ow
 ORACLE = "† width chosen per channel with the truth, then clipped: an upper line, not a method."
 
 
+def rows_of(shown: Sequence[tuple[str, Figures]], *, with_leads: bool = False) -> list[list[Cell]]:
+    """A row for each contender: its mean over flights in each metric, with leads in bold where asked for."""
+    lead = [leaders(values, metric) if with_leads else set() for metric, values in shown]
+    return [
+        [Cell(label(key))]
+        + [
+            Cell(mean_of(values, key), is_bold=key in best, digits=METRICS[metric].digits)
+            for (metric, values), best in zip(shown, lead, strict=True)
+        ]
+        for key in order(shown[0][1])
+    ]
+
+
 def truth_table(flown: pd.DataFrame) -> ResultTable:
     """Table 4: every metric against the truth."""
     left_out = (*BLIND, "encounters", "scaled_error")  # in table 1; a property of the truth; in table 4e
     shown = [metric for metric in METRICS if metric not in left_out and (flown["metric"] == metric).any()]
-    figures = {metric: per_flight(flown, metric) for metric in shown}
-    lead = {metric: leaders(values, metric) for metric, values in figures.items()}
-    rows = []
-    for key in order(figures["mae_improvement"]):
-        cells = [Cell(mean_of(figures[m], key), is_bold=key in lead[m], digits=METRICS[m].digits) for m in shown]
-        rows.append([Cell(label(key)), *cells])
+    rows = rows_of([(metric, per_flight(flown, metric)) for metric in shown], with_leads=True)
     note = (
         f"Against max(response, bound), mean of families over {flights_in(flown)} flights. {BOLD} {ORACLE} Missed and "
         "false plumes are counts per channel; a signed figure is best at 0, 10-s means at 1, coverage at 90."
@@ -52,12 +61,7 @@ def truth_table(flown: pd.DataFrame) -> ResultTable:
 def truth_family_table(flown: pd.DataFrame) -> ResultTable:
     """Table 4, continued: the two errors family by family, so that no mean hides a family."""
     shown = [(metric, family) for metric in ("mae_improvement", "snr_improvement") for family in FAMILIES]
-    figures = {(m, f): per_flight(flown, m, family=f) for m, f in shown}
-    lead = {which: leaders(values, which[0]) for which, values in figures.items()}
-    rows = []
-    for key in order(figures[shown[0]]):
-        cells = [Cell(mean_of(figures[w], key), is_bold=key in lead[w], digits=METRICS[w[0]].digits) for w in shown]
-        rows.append([Cell(label(key)), *cells])
+    rows = rows_of([(m, per_flight(flown, m, family=f)) for m, f in shown], with_leads=True)
     columns = ["method", *(f"{METRICS[m].heading} ({f})" for m, f in shown)]
     return ResultTable("Table 4b. Against the truth, per family", columns, rows, BOLD)
 
@@ -88,13 +92,13 @@ def average_table(simulated: pd.DataFrame) -> ResultTable:
         rows = simulated[simulated["noise"] == noise]
         where = "as flown" if noise == "flight" else f"σ\u00a0{noise.split()[1]}"
         columns += [f"{way} ({where}), %" for way in ("mean of families", "median channel", "pooled")]
-        shown += [per_flight(rows, "mae_improvement"), _median_channel(rows), _pooled(rows)]
-    cells = [[Cell(label(key)), *(Cell(mean_of(values, key)) for values in shown)] for key in order(shown[0])]
+        ways = (per_flight(rows, "mae_improvement"), _median_channel(rows), _pooled(rows))
+        shown += [("mae_improvement", way) for way in ways]
     note = (
         "MAE reduction. Mean of families: of percentages, as everywhere else. Median channel: of the percentages of "
         "all channels. Pooled: of the summed errors of all channels, each in units of its P99.5 − bound."
     )
-    return ResultTable("Table 4e. Three ways to average channels", columns, cells, note)
+    return ResultTable("Table 4e. Three ways to average channels", columns, rows_of(shown), note)
 
 
 def _median_channel(rows: pd.DataFrame) -> Figures:

@@ -28,12 +28,11 @@ _M_PER_DEGREE = 111_195.0
 _METADATA = {  # no dates: the same flight gives the same bytes
     "png": {"Software": "pc2dae"},
     "svg": {"Creator": "pc2dae", "Date": None},
-    "pdf": {"Creator": "pc2dae", "CreationDate": None},
 }
 
 
 def first_look(flight: xr.Dataset, path: str | os.PathLike[str]) -> None:
-    """Draw `flight` into a picture (.png, .svg or .pdf by the path's suffix)."""
+    """Draw `flight` into a picture (.png or .svg by the path's suffix)."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     figure = _figure(flight)
