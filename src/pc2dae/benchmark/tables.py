@@ -8,17 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pc2dae.benchmark.cases import FAMILIES
-from pc2dae.benchmark.compare import (
-    FEWEST,
-    Figures,
-    MethodKey,
-    difference,
-    label,
-    leaders,
-    mean_of,
-    order,
-    per_flight,
-)
+from pc2dae.benchmark.compare import FEWEST, Figures, MethodKey, difference, label, leaders, mean_of, order, per_flight
 from pc2dae.benchmark.result_table import Cell, ResultTable
 from pc2dae.metrics import ALL
 from pc2dae.metrics.metric_info import METRICS

@@ -17,10 +17,9 @@ from pc2dae.flight.netcdf import dataset_bytes
 from pc2dae.simulate.aethalometer import CHANNELS as BC_CHANNELS
 from pc2dae.simulate.aethalometer import LAMPS, absorbing
 from pc2dae.simulate.atmosphere import GROUND_M, Air
-from pc2dae.simulate.path import Path
+from pc2dae.simulate.path import Path, latitude_longitude
 from pc2dae.simulate.plan import FlightPlan
 from pc2dae.simulate.plumes import Smoke
-from pc2dae.simulate.position import latitude_longitude
 from pc2dae.simulate.record import InstrumentRecord
 from pc2dae.suite import load_suite
 
