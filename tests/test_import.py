@@ -95,6 +95,7 @@ def test_a_flight_from_log_to_report_needs_only_the_base_install(folder: Path) -
     [
         ("report clean.nc -o figures.html --pdf", "matplotlib is not installed; pip install 'pc2dae[figures]'"),
         ("inspect flight.nc --picture x.png", "matplotlib is not installed; pip install 'pc2dae[figures]'"),
+        ("simulate x --draw", "matplotlib is not installed; pip install 'pc2dae[figures]'"),
         ("benchmark --quick -o x", "pyarrow is not installed; pip install 'pc2dae[benchmark]'"),
         ("serve", "fastapi is not installed; pip install 'pc2dae[serve]'"),
     ],

@@ -23,7 +23,7 @@ def test_demo_goes_from_files_to_the_page(tmp_path: Path, monkeypatch: pytest.Mo
         assert f"$ pc2dae {command}" in done.stdout
     for method in ("adaptive", "lean", "savgol", "raw", "constant", "truth"):
         assert method in done.stdout
-    for name in ("report.html", "clean_001.nc", "first_look.png", "scores.csv"):
+    for name in ("report.html", "clean_001.nc", "first_look.png", "scores.csv", "campaign/flight_001.png"):
         assert (tmp_path / "demo" / name).exists()
     assert str(tmp_path / "demo" / "report.html") in done.stdout.replace("\n", "")
 

@@ -10,11 +10,14 @@ from pc2dae.errors import Pc2daeError
 runner = CliRunner()
 
 
-def test_simulate_writes_flights_and_truth(tmp_path: Path) -> None:
-    done = runner.invoke(app, ["simulate", str(tmp_path / "c"), "--flights", "1", "--minutes", "3", "--seed", "3"])
+def test_simulate_writes_flights_truth_and_pictures(tmp_path: Path) -> None:
+    done = runner.invoke(
+        app, ["simulate", str(tmp_path / "c"), "--flights", "1", "--minutes", "3", "--seed", "3", "--draw"]
+    )
     assert done.exit_code == 0
     assert "1 flights, 180 samples" in done.stdout
     assert (tmp_path / "c" / "flight_001.truth.nc").exists()
+    assert (tmp_path / "c" / "flight_001.png").exists()
     assert len(list((tmp_path / "c" / "flight_001").iterdir())) == 11
 
     check = runner.invoke(app, ["simulate", "--check", str(tmp_path / "c"), "--json"])

@@ -59,7 +59,7 @@ def demo(
     size = ("--flights", _FLIGHTS, "--minutes", _MINUTES, "--seed", _SEED, "--workers", 2)
     again = ["--force"] if campaign.exists() else []
     with_pictures = is_installed("matplotlib")
-    _run("simulate", campaign, *size, *again)
+    _run("simulate", campaign, *size, *(["--draw"] if with_pictures else []), *again)
     _run("ingest", campaign / "flight_001", "-o", flight)
     _run("inspect", flight, *(["--picture", out / "first_look.png", *again] if with_pictures else []))
     _run("denoise", flight, "-o", clean)
@@ -71,13 +71,14 @@ def demo(
         (out / "report.html", "the report: open it in a browser"),
         (clean, "the clean flight"),
         (out / "first_look.png", "a first look at the flight as logged"),
+        (campaign / "flight_001.png", "every channel with its truth"),
         (campaign, "the instruments' own files, with the truth beside them"),
         (out / "scores.csv", "every score of every channel"),
     ):
         if path.exists():
             typer.echo(f"  {path}  {what}")
     if not with_pictures:
-        typer.echo("a picture is left out: pip install 'pc2dae[figures]'")
+        typer.echo("two pictures are left out: pip install 'pc2dae[figures]'")
 
 
 def _run(command: str, *arguments: object) -> None:

@@ -31,6 +31,7 @@ def simulate(
     span_gas: bool = typer.Option(
         False, "--span-gas", help="Also DIR/span_gas: the payload in known gases, before the first flight."
     ),
+    draw: bool = typer.Option(False, "--draw", help="Also draw every channel with its truth, DIR/flight_NNN.png."),
     force: bool = typer.Option(False, "--force", help="Overwrite an earlier campaign in DIR."),
     check: bool = typer.Option(False, "--check", help="Simulate nothing: compare DIR with the paper's statistics."),
     as_json: bool = typer.Option(False, "--json", help="With --check: the table as JSON."),
@@ -43,9 +44,11 @@ def simulate(
         _check(folder, as_json=as_json)
         return
     from pc2dae.cli.progress import progress_bar
-    from pc2dae.errors import SuiteError, nearest
+    from pc2dae.errors import SuiteError, nearest, require
     from pc2dae.simulate import breathe_span_gas, colocate, plan_campaign, write_campaign, write_flight_files
 
+    if draw:
+        require("matplotlib", extra="figures")
     if suite != "black-kite":
         raise SuiteError(f"no instruments are simulated for suite '{suite}'", hint=nearest(suite, ["black-kite"]))
     plans = plan_campaign(
@@ -59,7 +62,9 @@ def simulate(
             write_flight_files(colocate(plans[0], colocation), folder)
         if span_gas:
             write_flight_files(breathe_span_gas(plans[0]), folder)
-        for number, _ in enumerate(write_campaign(plans, folder, workers=workers), 1):
+        for number, done in enumerate(write_campaign(plans, folder, workers=workers), 1):
+            if draw:
+                _draw(done)
             update(number)
     total = sum(plan.samples for plan in plans)
     typer.echo(f"{len(plans)} flights, {total:,} samples at 1 Hz, seed {seed}: {folder}")
@@ -80,6 +85,14 @@ def _check_place(flight: Path, *, force: bool) -> None:
                           hint="name another folder")  # fmt: skip
     if truth.exists() and not force:
         raise Pc2daeError(f"{flight} is simulated already", hint="name another folder, or add --force")
+
+
+def _draw(done: Path) -> None:
+    from pc2dae.report.first_look import first_look
+    from pc2dae.simulate import read_flight_files
+
+    truth, flight = read_flight_files(done)
+    first_look(flight, done.with_suffix(".png"), truth=truth)
 
 
 def _check(folder: Path, *, as_json: bool) -> None:
