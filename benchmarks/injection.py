@@ -21,11 +21,11 @@ import numpy as np
 
 from pc2dae.arrays import Array, Floats, Index
 from pc2dae.benchmark.cases import FIRST_TRAINING, Case, simulated_cases, training_flights
-from pc2dae.benchmark.paper import INJECTION, INJECTION_HIGH
 from pc2dae.denoiser import Denoiser
 from pc2dae.filters import FILTERS
 from pc2dae.metrics import LEVELS, inject, scales
 from pc2dae.metrics.blind import negatives
+from pc2dae.paper.published import INJECTION, INJECTION_HIGH
 from pc2dae.registry import load_model
 from pc2dae.simulate.plan import PAPER_FLIGHTS
 from pc2dae.training.run import TrainingPlan, settings_for, train

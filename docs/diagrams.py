@@ -18,7 +18,7 @@ from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
 from pc2dae.align.grid import align
 from pc2dae.atomic import replacing
-from pc2dae.benchmark.paper import FAMILIES
+from pc2dae.benchmark.cases import FAMILIES
 from pc2dae.calibration.compensate import compensate
 from pc2dae.denoiser import WINDOW
 from pc2dae.edge.runtime import denoiser_of
@@ -129,7 +129,7 @@ def data_flow() -> Sheet:
     _stage(sheet, lower, "training")
     _steps(sheet, lower, columns[1:4], [
         (write_campaign, ["flights with", "known truth"], "logs, truth"),
-        (train, ["networks of model/", "and baselines/"], "checkpoint"),
+        (train, ["networks of model/", "and paper/"], "checkpoint"),
         ("weights/", ["shipped networks", "and their cards"], "ONNX"),
     ], fill=NETWORK)  # fmt: skip
     sheet.arrow((columns[3] + SIZE / 2, lower + HEIGHT), (columns[3] + SIZE / 2, middle))

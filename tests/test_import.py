@@ -47,7 +47,7 @@ def test_suites_can_be_read_where_only_pydantic_is() -> None:
     assert loaded_by("import pc2dae; pc2dae.load_suite('black-kite')") & (HEAVY - {"pydantic"}) == set()
 
 
-RESEARCH = {"pc2dae.benchmark", "pc2dae.baselines", "pc2dae.model", "pc2dae.training", "torch"}
+RESEARCH = {"pc2dae.benchmark", "pc2dae.paper", "pc2dae.model", "pc2dae.training", "torch"}
 DRAWING = {"matplotlib", "jinja2", "pc2dae.report"}
 NOT_LOADED = {  # by command: what it does not need
     "--help": HEAVY | RESEARCH | DRAWING | {"rich.markdown", "importlib.metadata"},

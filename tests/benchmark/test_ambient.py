@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pc2dae.benchmark import QUICK, all_tables, plan_of, run
+from pc2dae.benchmark import QUICK, plan_of, run
 from pc2dae.benchmark import ambient as part
 from pc2dae.benchmark import cases as room
 from pc2dae.benchmark.ambient import Deconvolver, ambient_cases, ambient_denoiser
@@ -16,6 +16,7 @@ from pc2dae.benchmark.plan import READING, Contender, ambient
 from pc2dae.benchmark.real import TAUS_S, lagged_cases
 from pc2dae.benchmark.task import units_of
 from pc2dae.filters.deconvolve import tikhonov
+from pc2dae.paper.tables import all_tables
 from pc2dae.registry import SHIPPED
 from pc2dae.response.kernels import LN10, Kernel, Response, respond
 from pc2dae.simulate import plan_campaign

@@ -76,8 +76,8 @@ def test_a_misspelt_name_is_refused_with_the_right_one(options, hint):
 def test_names_are_those_the_trained_rooms_know():
     torch = pytest.importorskip("torch")
     assert torch
-    from pc2dae.baselines.output_head import CORES
-    from pc2dae.model.ablation import VARIANTS
+    from pc2dae.paper.ablation import VARIANTS
+    from pc2dae.paper.baselines.output_head import CORES
 
     assert set(BASELINES) == set(CORES)
     assert set(ABLATIONS) == set(VARIANTS)

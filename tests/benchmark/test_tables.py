@@ -4,11 +4,11 @@ import json
 
 import pandas as pd
 
-from pc2dae.benchmark import all_tables
-from pc2dae.benchmark.signals import write_signals
 from pc2dae.benchmark.study_tables import ablation_table, scarcity_tables, seen_tables
 from pc2dae.benchmark.tables import BLIND, COMPARED
 from pc2dae.benchmark.write import write_tables
+from pc2dae.paper.signals import write_signals
+from pc2dae.paper.tables import all_tables
 
 
 def test_every_table_has_the_yardsticks(results):
@@ -34,7 +34,7 @@ def test_one_flight_makes_nothing_bold(results):
 
 def test_tables_are_written_as_markdown_and_json(results, plan):
     out, table = results
-    write_tables(all_tables(table), out, plan, table)
+    write_tables(all_tables(table), out, plan)
     assert (out / "tables.md").read_text().startswith("# Benchmark\n")
     written = json.loads((out / "tables.json").read_text())
     assert written["facts"]["plan"]["flights"] == 1

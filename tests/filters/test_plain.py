@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from pc2dae.filters.gaps import at_native_rate, fill
-from pc2dae.filters.plain import constant, hampel, moving_average, raw, savitzky_golay
+from pc2dae.filters.plain import constant, moving_average, raw, savitzky_golay
 
 NAN = np.nan
 
@@ -58,8 +58,3 @@ def test_savitzky_golay_keeps_a_cubic() -> None:
     t = np.arange(40.0)
     x = np.stack([0.01 * t**3 - t**2 + 5, 2 * t])
     assert savitzky_golay(x, everywhere(x), window=11) == pytest.approx(x)
-
-
-def test_hampel_takes_out_the_spike_and_nothing_else() -> None:
-    x = np.array([[1.0, 2, 3, 4, 5, 50, 7, 8, 9, 10, 11]])
-    assert hampel(x, everywhere(x), window=5).tolist() == [[1, 2, 3, 4, 5, 7, 7, 8, 9, 10, 11]]

@@ -11,6 +11,7 @@ import xarray as xr
 from pc2dae.flags import SPIKE, STALE
 from pc2dae.flight.schema import new_flight
 from pc2dae.report.first_look import _limits, first_look
+from pc2dae.simulate import simulate_flight, true_grid
 from pc2dae.suite import load_suite
 
 
@@ -42,3 +43,13 @@ def test_a_doubted_sample_does_not_stretch_the_axis() -> None:
     low, high = _limits(values, believed)
     assert 0.9 < low < 1.0
     assert 2.0 < high < 2.1
+
+
+def test_a_simulated_flight_is_drawn_with_its_truth(tmp_path: Path) -> None:
+    flown = simulate_flight(2, 3)
+    others = [name for name in flown.truth if str(name).endswith("_response") and not str(name).startswith("co")]
+    truth = flown.truth.drop_vars(others)  # a picture of all channels is drawn in tests/cli/test_simulate.py
+    for name, known in (("with.png", truth), ("without.png", None)):
+        first_look(true_grid(flown.streams, flown.truth), tmp_path / name, truth=known)
+        assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "with.png").stat().st_size > (tmp_path / "without.png").stat().st_size

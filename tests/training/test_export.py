@@ -164,16 +164,6 @@ def test_weights_that_are_not_finite_are_not_exported(twin, monkeypatch):
         export.export_onnx(network, card)
 
 
-def test_int8_tells_what_it_costs_or_refuses(twin, monkeypatch):
-    card, network, _ = twin
-    data, change = export.export_int8(network, card)
-    assert 0 < change <= export.INT8_LOSS_PERCENT
-    assert denoiser_of(data, name="x").suite.names == ("co", "no", "co2")
-    monkeypatch.setattr(export, "INT8_LOSS_PERCENT", change / 2)
-    with pytest.raises(ModelError, match="8-bit weights move the estimate by"):
-        export.export_int8(network, card)
-
-
 def test_a_checkpoint_is_exported_with_its_card_beside_it(twin, tmp_path):
     card, network, _ = twin
     save_checkpoint(tmp_path / "run", network, card)
@@ -190,8 +180,6 @@ def test_a_tuned_adaptive_network_is_exported_as_it_was_saved(tmp_path):
     assert "kB, the ONNX of tuned" in export.export_checkpoint(tmp_path / "tuned", tmp_path / "out.onnx")
     assert (tmp_path / "out.onnx").read_bytes() == data
     assert load_model(tmp_path / "out.onnx").look_ahead == card["look_ahead"]
-    with pytest.raises(ModelError, match="no 8-bit form; export without --int8"):
-        export.export_checkpoint(tmp_path / "tuned", tmp_path / "out.onnx", int8=True)
     with pytest.raises(ModelError, match=r"network 'adaptive'.*; use its model\.onnx"):
         load_checkpoint(tmp_path / "tuned")
     (tmp_path / "tuned" / "model.onnx").write_bytes(data[:-1] + bytes([data[-1] ^ 1]))

@@ -1,4 +1,4 @@
-"""Methods × held-out flights × noise levels × training seeds → one tidy table, and the paper's tables derived from it.
+"""Methods × held-out flights × noise levels × training seeds → one tidy table, and tables that compare methods.
 
 `results.parquet` has the columns part (simulated, seen, scarcity, ablation, real, ambient), method, dress (output head,
 objective or target: plain, clip, oracle, softplus, softplus+tv, skip, recorrupted, response, with slope, t90 ±15 %),
@@ -10,7 +10,6 @@ training_s (processor seconds, one thread), inference_ms (the same, per 128 samp
 
 from pc2dae.benchmark.plan import FULL, PARTS, QUICK, BenchmarkPlan, plan_of
 from pc2dae.benchmark.result_table import ResultTable
-from pc2dae.benchmark.study_tables import all_tables
 from pc2dae.benchmark.task import run, so_far
 
-__all__ = ["FULL", "PARTS", "QUICK", "BenchmarkPlan", "ResultTable", "all_tables", "plan_of", "run", "so_far"]
+__all__ = ["FULL", "PARTS", "QUICK", "BenchmarkPlan", "ResultTable", "plan_of", "run", "so_far"]

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pc2dae.arrays import Array
-from pc2dae.benchmark.paper import NAMES
 from pc2dae.benchmark.plan import READING, YARDSTICKS
 from pc2dae.metrics import ALL, Difference, paired_difference
 from pc2dae.metrics.metric_info import METRICS
@@ -17,6 +16,13 @@ from pc2dae.registry import SHIPPED
 if TYPE_CHECKING:
     import pandas as pd
 
+NAMES = {
+    "lean": "PC²DAE-Lean", "wide": "PC²DAE-Wide",
+    "lean-paper": "PC²DAE-Lean, literal", "wide-paper": "PC²DAE-Wide, literal",
+    "despawn": "DeSpaWN", "lstm-ae": "LSTM-AE", "cbdae": "CBDAE", "unet": "U-Net 1D", "transformer": "Transformer",
+    "adaptive": "adaptive (ours)", "adaptive-short": "adaptive-short (ours)",
+    "adaptive-causal": "adaptive-causal (ours)",
+}  # fmt: skip
 UNFAIR = ("truth", "constant", READING)  # methods that cannot lead, in addition to those tuned with the truth
 # No lead is reported for these: a constant or an arbitrarily wide interval would win.
 UNLED = ("smoothness", "hf_reduction", "negatives", "mean_10s_change", "width_90", "leakage",

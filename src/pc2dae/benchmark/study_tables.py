@@ -1,4 +1,4 @@
-"""Tables 5 to 8 (scarcity, ablation, real data, flights seen and unseen), and all tables in order."""
+"""Tables 5 to 8 (scarcity, ablation, real data, flights seen and unseen), and tables 4 to 9 in order."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from pc2dae.benchmark import tables
 from pc2dae.benchmark.ambient_tables import ambient_tables
 from pc2dae.benchmark.cases import known_flights, same_payload
-from pc2dae.benchmark.compare import common_seeds, label, mean_of, order, per_flight, with_common_seeds
+from pc2dae.benchmark.compare import common_seeds, label, mean_of, per_flight, with_common_seeds
 from pc2dae.benchmark.plan import AMOUNTS
 from pc2dae.benchmark.result_table import Cell, ResultTable
-from pc2dae.benchmark.tables import BLIND, CONSTANT, ORACLE, flights_in, gap
+from pc2dae.benchmark.tables import BLIND, CONSTANT, ORACLE, flights_in, gap, rows_of
 from pc2dae.metrics.metric_info import METRICS
 
 if TYPE_CHECKING:
@@ -30,13 +30,12 @@ REAL = {
 }
 
 
-def all_tables(results: pd.DataFrame) -> list[ResultTable]:
-    """All tables of the parts that were run."""
+def comparison_tables(results: pd.DataFrame) -> list[ResultTable]:
+    """Tables 4 to 9 of the parts that were run; the paper's own are in `paper.tables`."""
     simulated = results[results["part"] == "simulated"]
     flown = simulated[simulated["noise"] == "flight"]
     found: list[ResultTable] = []
     if len(flown):
-        found += [tables.main_table(flown), *tables.family_tables(flown), *tables.injection_tables(simulated)]
         found += [tables.truth_table(flown), tables.truth_family_table(flown), *tables.difference_tables(flown)]
         found.append(tables.average_table(simulated))
     for part, make in (("scarcity", scarcity_tables), ("ablation", ablation_table)):
@@ -149,11 +148,7 @@ def real_tables(real: pd.DataFrame) -> list[ResultTable]:
             continue
         against = ("mae_improvement", "snr_improvement")
         shown = [m for m in (*against, *BLIND, "mean_10s_change") if (rows["metric"] == m).any()]
-        figures = {m: per_flight(rows, m) for m in shown}
-        cells = [
-            [Cell(label(key)), *(Cell(mean_of(figures[m], key), digits=METRICS[m].digits) for m in shown)]
-            for key in order(figures["smoothness"])
-        ]
+        cells = rows_of([(m, per_flight(rows, m)) for m in shown])
         title, note = REAL[kind]
         columns = ["method", *(METRICS[m].heading for m in shown)]
         note = f"{note} {LEFT_OUT} Records scored: {flights_in(rows)}."
@@ -171,9 +166,5 @@ def _aircraft_table(rows: pd.DataFrame, channel: str) -> ResultTable:
             for metric in ("mae_improvement", "snr_improvement"):
                 columns.append(f"{METRICS[metric].heading} {where}")
                 shown.append((metric, per_flight(part, metric, family="gas", channel=channel)))
-    cells = [
-        [Cell(label(key)), *(Cell(mean_of(values, key), digits=METRICS[m].digits) for m, values in shown)]
-        for key in order(shown[0][1])
-    ]
     note = f"Reference-grade record plus noise; σ in units of P98 − P2. {LEFT_OUT} {ORACLE}"
-    return ResultTable(f"Table 7. GoAmazon {channel.upper()} with injected noise", columns, cells, note)
+    return ResultTable(f"Table 7. GoAmazon {channel.upper()} with injected noise", columns, rows_of(shown), note)

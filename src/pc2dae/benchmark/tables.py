@@ -1,25 +1,15 @@
-"""Tables 1 to 4: the paper's tables with its published values beside ours, then scores against the truth."""
+"""Table 4: scores against the truth."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pc2dae.benchmark import paper
-from pc2dae.benchmark.compare import (
-    FEWEST,
-    Figures,
-    MethodKey,
-    difference,
-    label,
-    leaders,
-    mean_of,
-    order,
-    per_flight,
-)
+from pc2dae.benchmark.cases import FAMILIES
+from pc2dae.benchmark.compare import FEWEST, Figures, MethodKey, difference, label, leaders, mean_of, order, per_flight
 from pc2dae.benchmark.result_table import Cell, ResultTable
-from pc2dae.denoiser import HOP, WINDOW
 from pc2dae.metrics import ALL
 from pc2dae.metrics.metric_info import METRICS
 
@@ -27,125 +17,30 @@ if TYPE_CHECKING:
     import pandas as pd
 
 BLIND = ("smoothness", "hf_reduction", "negatives")
-INJECTED = ("mae_improvement", "snr_improvement", "negatives")
 COMPARED = ("mae_improvement", "snr_improvement", "peak_bias", "edge_error", "excess_error", "background_bias")
 BOLD = "Bold: leads every other fair method, flight by flight, with a 95 % bootstrap interval that excludes 0."
 CONSTANT = "A constant scores 100 on smoothness and HF: more than the truth's own figure is damage."
 ORACLE = "† width chosen per channel with the truth, then clipped: an upper line, not a method."
 
 
-def main_table(flown: pd.DataFrame) -> ResultTable:
-    """Table 1: smoothness, fast power, negatives, size and speed."""
-    figures = {metric: per_flight(flown, metric) for metric in BLIND}
-    rows = []
-    for key in order(figures["smoothness"]):
-        published = paper.of(paper.MAIN, key[0]) if key[1] == "plain" else None
-        row = [
-            Cell(label(key)),
-            Cell(_seeds(flown, key), digits=0),
-            Cell(_cost(flown, key, "parameters"), digits=0),
+def rows_of(shown: Sequence[tuple[str, Figures]], *, with_leads: bool = False) -> list[list[Cell]]:
+    """A row for each contender: its mean over flights in each metric, with leads in bold where asked for."""
+    lead = [leaders(values, metric) if with_leads else set() for metric, values in shown]
+    return [
+        [Cell(label(key))]
+        + [
+            Cell(mean_of(values, key), is_bold=key in best, digits=METRICS[metric].digits)
+            for (metric, values), best in zip(shown, lead, strict=True)
         ]
-        for i, metric in enumerate(BLIND):
-            row += [Cell(mean_of(figures[metric], key)), Cell(published[i] if published else None)]
-        spent = _cost(flown, key, "inference_ms")
-        is_windowed = key[0] in paper.MAIN or key[0].endswith("-paper")
-        row += [Cell(_cost(flown, key, "training_s")), Cell(spent, digits=2)]
-        row.append(Cell(spent * HOP / WINDOW if is_windowed else None, digits=2))
-        rows.append(row)
-    columns = ["method", "seeds", "parameters", "smooth, %", "paper", "HF, %", "paper", "negative, %", "paper",
-               "training, s", "ms per 128 samples", "ms per window"]  # fmt: skip
-    times = (
-        "Times are processor time on one thread, shipped models in ONNX runtime, networks trained here in torch; "
-        "the paper has 62.7 s and 2.2 ms for Lean, probably per window. A window of 128 is computed for every 16 "
-        "samples given out."
-    )
-    note = f"Mean of families over {flights_in(flown)} flights. {CONSTANT} {ORACLE} {times}"
-    return ResultTable("Table 1. The paper's main table, on held-out simulated flights", columns, rows, note)
-
-
-def family_tables(flown: pd.DataFrame) -> list[ResultTable]:
-    """Table 2: the same three metrics, family by family."""
-    titles = ("2a. Smoothness", "2b. High-frequency power removed", "2c. Negative values")
-    columns = ["method", *(name for family in ("BC", "gas", "CO₂") for name in (family, "paper"))]
-    found = []
-    for metric, title in zip(BLIND, titles, strict=True):
-        figures = {family: per_flight(flown, metric, family=family) for family in paper.FAMILIES}
-        rows = []
-        for key in order(figures["bc"]):
-            published = paper.of(paper.BY_FAMILY[metric], key[0]) if key[1] == "plain" else None
-            row = [Cell(label(key))]
-            for i, family in enumerate(paper.FAMILIES):
-                row += [Cell(mean_of(figures[family], key)), Cell(published[i] if published else None)]
-            rows.append(row)
-        found.append(
-            ResultTable(f"Table {title} per family, %", columns, rows, CONSTANT if metric != "negatives" else "")
-        )
-    return found
-
-
-def injection_tables(simulated: pd.DataFrame) -> list[ResultTable]:
-    """Table 3: noise added to a noise-free record and, for comparison, to a noisy one."""
-    titles = {
-        "inject": ("3a. Injection against the truth", f"Input: noise-free reading plus σ·scale·N(0, 1). {BOLD}"),
-        "noisy": (
-            "3b. Injection against a noisy record (not a measure of quality)",
-            "Input: noisy reading plus noise; reference: the noisy reading. The true answer itself scores badly here.",
-        ),
-    }
-    found = []
-    for kind, (title, note) in titles.items():
-        levels = [noise for noise in (f"{kind} 0.05", f"{kind} 0.10") if (simulated["noise"] == noise).any()]
-        figures = {
-            (noise, metric): per_flight(simulated[simulated["noise"] == noise], metric)
-            for noise in levels
-            for metric in INJECTED
-        }
-        if figures:
-            found.append(_injection_table(title, f"{note} {ORACLE}", figures, is_true=kind == "inject"))
-    return found
-
-
-def _injection_table(title: str, note: str, figures: dict[tuple[str, str], Figures], *, is_true: bool) -> ResultTable:
-    lead = {which: leaders(values, which[1]) if is_true else set() for which, values in figures.items()}
-    columns = ["method"]
-    for noise, metric in figures:
-        columns.append(f"{METRICS[metric].heading} (σ\u00a0{noise.split()[1]})")
-        columns += ["paper"] if _is_published(noise, metric) else []
-    rows = []
-    for key in order(next(iter(figures.values()))):
-        row = [Cell(label(key))]
-        for (noise, metric), values in figures.items():
-            is_bold = key in lead[(noise, metric)]
-            row.append(Cell(mean_of(values, key), is_bold=is_bold, digits=METRICS[metric].digits))
-            row += [Cell(_published(key, noise, metric))] if _is_published(noise, metric) else []
-        rows.append(row)
-    return ResultTable(f"Table {title}", columns, rows, note)
-
-
-def _is_published(noise: str, metric: str) -> bool:
-    return noise.endswith("0.05") or metric == "mae_improvement"
-
-
-def _published(key: MethodKey, noise: str, metric: str) -> float | None:
-    """The paper's values for a contender's row of the injection table."""
-    if key[1] != "plain":
-        return None
-    if noise.endswith("0.10"):
-        return paper.of(paper.INJECTION_HIGH, key[0])
-    found = paper.of(paper.INJECTION, key[0])
-    return found[INJECTED.index(metric)] if found is not None else None
+        for key in order(shown[0][1])
+    ]
 
 
 def truth_table(flown: pd.DataFrame) -> ResultTable:
     """Table 4: every metric against the truth."""
     left_out = (*BLIND, "encounters", "scaled_error")  # in table 1; a property of the truth; in table 4e
     shown = [metric for metric in METRICS if metric not in left_out and (flown["metric"] == metric).any()]
-    figures = {metric: per_flight(flown, metric) for metric in shown}
-    lead = {metric: leaders(values, metric) for metric, values in figures.items()}
-    rows = []
-    for key in order(figures["mae_improvement"]):
-        cells = [Cell(mean_of(figures[m], key), is_bold=key in lead[m], digits=METRICS[m].digits) for m in shown]
-        rows.append([Cell(label(key)), *cells])
+    rows = rows_of([(metric, per_flight(flown, metric)) for metric in shown], with_leads=True)
     note = (
         f"Against max(response, bound), mean of families over {flights_in(flown)} flights. {BOLD} {ORACLE} Missed and "
         "false plumes are counts per channel; a signed figure is best at 0, 10-s means at 1, coverage at 90."
@@ -155,13 +50,8 @@ def truth_table(flown: pd.DataFrame) -> ResultTable:
 
 def truth_family_table(flown: pd.DataFrame) -> ResultTable:
     """Table 4, continued: the two errors family by family, so that no mean hides a family."""
-    shown = [(metric, family) for metric in ("mae_improvement", "snr_improvement") for family in paper.FAMILIES]
-    figures = {(m, f): per_flight(flown, m, family=f) for m, f in shown}
-    lead = {which: leaders(values, which[0]) for which, values in figures.items()}
-    rows = []
-    for key in order(figures[shown[0]]):
-        cells = [Cell(mean_of(figures[w], key), is_bold=key in lead[w], digits=METRICS[w[0]].digits) for w in shown]
-        rows.append([Cell(label(key)), *cells])
+    shown = [(metric, family) for metric in ("mae_improvement", "snr_improvement") for family in FAMILIES]
+    rows = rows_of([(m, per_flight(flown, m, family=f)) for m, f in shown], with_leads=True)
     columns = ["method", *(f"{METRICS[m].heading} ({f})" for m, f in shown)]
     return ResultTable("Table 4b. Against the truth, per family", columns, rows, BOLD)
 
@@ -192,13 +82,13 @@ def average_table(simulated: pd.DataFrame) -> ResultTable:
         rows = simulated[simulated["noise"] == noise]
         where = "as flown" if noise == "flight" else f"σ\u00a0{noise.split()[1]}"
         columns += [f"{way} ({where}), %" for way in ("mean of families", "median channel", "pooled")]
-        shown += [per_flight(rows, "mae_improvement"), _median_channel(rows), _pooled(rows)]
-    cells = [[Cell(label(key)), *(Cell(mean_of(values, key)) for values in shown)] for key in order(shown[0])]
+        ways = (per_flight(rows, "mae_improvement"), _median_channel(rows), _pooled(rows))
+        shown += [("mae_improvement", way) for way in ways]
     note = (
         "MAE reduction. Mean of families: of percentages, as everywhere else. Median channel: of the percentages of "
         "all channels. Pooled: of the summed errors of all channels, each in units of its P99.5 − bound."
     )
-    return ResultTable("Table 4e. Three ways to average channels", columns, cells, note)
+    return ResultTable("Table 4e. Three ways to average channels", columns, rows_of(shown), note)
 
 
 def _median_channel(rows: pd.DataFrame) -> Figures:
@@ -226,14 +116,3 @@ def gap(figures: Figures, metric: str, key: MethodKey, against: MethodKey) -> Ce
 def flights_in(rows: pd.DataFrame) -> int:
     """Number of scored flights."""
     return int(rows["flight"].nunique())
-
-
-def _seeds(flown: pd.DataFrame, key: MethodKey) -> float:
-    """Number of seeds with which a contender was trained here; NaN if it was not."""
-    rows = flown[(flown["method"] == key[0]) & (flown["dress"] == key[1]) & (flown["campaigns"] > 0)]
-    return float(rows["seed"].nunique()) if len(rows) else np.nan
-
-
-def _cost(flown: pd.DataFrame, key: MethodKey, column: str) -> float:
-    rows = flown.loc[(flown["method"] == key[0]) & (flown["dress"] == key[1]), column]
-    return float(np.median(rows.to_numpy(np.float64)))

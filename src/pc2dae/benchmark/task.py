@@ -79,11 +79,14 @@ def run(
     pieces = {unit.piece(out): unit for unit in units}
     scoring = [(f"{u.contender.network} on {u.flight}", partial(_score, u, out, data))
                for piece, u in pieces.items() if not piece.exists()]  # fmt: skip
-    progress = _Progress(report, len(models) + len(pieces), len(models) - len(jobs) + len(pieces) - len(scoring))
+    total = len(models) + len(pieces)
+    done = total - len(jobs) - len(scoring)
     for stage in (jobs, scoring):  # networks are trained before they are scored
         for name, seconds in _each(stage, workers):
             _note(out, name, seconds)
-            progress.of(name)
+            done += 1
+            if report is not None:
+                report(name, done, total)
     return _gather(units, out)
 
 
@@ -230,17 +233,3 @@ def _edition(contender: Contender) -> str:
     if contender.is_trained or contender.method not in SHIPPED:
         return ""
     return "-" + sha256((files("pc2dae.weights") / f"{contender.method}.onnx").read_bytes()).hexdigest()[:12]
-
-
-@dataclass
-class _Progress:
-    """Reports progress."""
-
-    report: ReportUnit | None
-    total: int
-    done: int
-
-    def of(self, name: str) -> None:
-        self.done += 1
-        if self.report is not None:
-            self.report(name, self.done, self.total)

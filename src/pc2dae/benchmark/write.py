@@ -1,4 +1,4 @@
-"""The tables as Markdown and JSON files, and a plot of error over the amount of training data."""
+"""The tables as Markdown and JSON files."""
 
 from __future__ import annotations
 
@@ -9,27 +9,20 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pc2dae.atomic import replacing, write_text
+from pc2dae.atomic import write_text
 from pc2dae.benchmark.cases import FIRST_HELD_OUT, FIRST_TRAINING
-from pc2dae.benchmark.compare import label, mean_of, per_flight, with_common_seeds
 from pc2dae.benchmark.plan import BenchmarkPlan
 from pc2dae.benchmark.result_table import ResultTable
 from pc2dae.benchmark.task import processor_seconds
 from pc2dae.flight.schema import timestamp
-from pc2dae.metrics.metric_info import METRICS
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-MARKDOWN, JSON, PLOT = "tables.md", "tables.json", "scarcity.png"
+MARKDOWN, JSON = "tables.md", "tables.json"
 
 
-def write_tables(
-    tables: Sequence[ResultTable], out: Path, plan: BenchmarkPlan, results: pd.DataFrame, *, command: str = ""
-) -> None:
-    """Write DIR/tables.md and DIR/tables.json, and DIR/scarcity.png where that part was run."""
+def write_tables(tables: Sequence[ResultTable], out: Path, plan: BenchmarkPlan, *, command: str = "") -> None:
+    """Write DIR/tables.md and DIR/tables.json."""
     facts = {
         "date": timestamp(),
         "command": command,
@@ -44,9 +37,6 @@ def write_tables(
     content = {"facts": facts, "tables": [table.as_json() for table in tables]}
     write_text(out / JSON, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
     write_text(out / MARKDOWN, "\n".join([_head(facts, plan), *(table.markdown() for table in tables)]))
-    scarce = results[(results["part"] == "scarcity") & (results["noise"] == "flight")]
-    if len(scarce):
-        plot_scarcity(with_common_seeds(scarce, "campaigns"), out / PLOT)
 
 
 def _head(facts: dict[str, Any], plan: BenchmarkPlan) -> str:
@@ -70,26 +60,3 @@ def _commit() -> str:
         return done.stdout.strip()
     except (OSError, subprocess.SubprocessError):
         return "unknown"
-
-
-def plot_scarcity(rows: pd.DataFrame, path: Path) -> None:
-    """Error against the truth over the amount of training data, one line per network, mean of flights and seeds."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(8, 4), layout="constrained")
-    FigureCanvasAgg(figure)
-    markers = "osD^vPX"
-    for axes, metric in zip(figure.subplots(1, 2), ("mae_improvement", "smoothness"), strict=True):
-        for i, (_, own) in enumerate(rows.groupby(["method", "dress"], sort=False)):
-            amounts = sorted(own["campaigns"].unique())
-            if len(amounts) < 2:
-                continue
-            ((key, _),) = per_flight(own, metric).items()
-            means = [mean_of(per_flight(own[own["campaigns"] == a], metric), key) for a in amounts]
-            axes.plot(amounts, means, marker=markers[i % len(markers)], label=label(key))
-        axes.set(xscale="log", xlabel="training data [campaigns of 7,894 samples]", ylabel=METRICS[metric].heading)
-        axes.axhline(0.0, color="0.7", linewidth=0.8)
-    figure.axes[0].legend(frameon=False, fontsize="small")
-    with replacing(path) as temporary:
-        figure.savefig(temporary, dpi=130)

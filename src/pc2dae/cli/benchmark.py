@@ -41,13 +41,14 @@ def benchmark(
     from rich.console import Console
 
     from pc2dae import benchmark as room
-    from pc2dae.benchmark import FULL, QUICK, all_tables, plan_of
+    from pc2dae.benchmark import FULL, QUICK, plan_of
     from pc2dae.benchmark.plan import missing
     from pc2dae.benchmark.real import shared_data
-    from pc2dae.benchmark.signals import write_signals
     from pc2dae.benchmark.task import RESULTS, TIMES
     from pc2dae.benchmark.write import write_tables
     from pc2dae.errors import require
+    from pc2dae.paper.signals import write_signals
+    from pc2dae.paper.tables import all_tables
     from pc2dae.report import report_benchmark
 
     for module in ("pyarrow", "matplotlib"):
@@ -63,7 +64,7 @@ def benchmark(
         console.print("no real measurements found: tables 7, 9c and 9d are left out")
     results = room.so_far(plan, out, data=folder) if so_far else _watched(plan, out, folder, workers)
     tables = all_tables(results)
-    write_tables(tables, out, plan, results, command=_command(out))
+    write_tables(tables, out, plan, command=_command(out))
     if "simulated" in plan.parts:
         write_signals(plan, out)
     report_benchmark(out, out / "report.html")

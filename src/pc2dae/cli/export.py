@@ -14,7 +14,6 @@ from pc2dae.cli.output import FORCE, check_output
 def export(
     model: Path = typer.Argument(..., metavar="MODEL", help="The folder of a training run."),
     out: Path = typer.Option(..., "-o", "--out", help="The ONNX file; its card is written beside it."),
-    int8: bool = typer.Option(False, "--int8", help="8-bit weights, if they cost less than 1 % of the scale."),
     force: bool = FORCE,
 ) -> None:
     """Write a trained model as ONNX, verified against torch; it runs with numpy and onnxruntime alone.
@@ -25,5 +24,5 @@ def export(
 
     for target in (out, out.with_suffix(".card.json")):
         check_output(target, force=force)
-    typer.echo(f"{out}: {export_checkpoint(model, out, int8=int8)}")
+    typer.echo(f"{out}: {export_checkpoint(model, out)}")
     typer.echo(f"next: pc2dae denoise flight.nc -o clean.nc --model {out}")

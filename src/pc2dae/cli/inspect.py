@@ -15,7 +15,7 @@ from pc2dae.cli.output import FORCE, check_output
 if TYPE_CHECKING:
     from rich.console import Console
 
-_PICTURES = (".png", ".svg", ".pdf")
+_PICTURES = (".png", ".svg")
 # The statistics of the paper's campaign, with their labels in the table.
 PAPER = {
     "samples": ("samples", "7,894"),

@@ -10,7 +10,7 @@ import typer
 from pc2dae.cli.app import app
 
 if TYPE_CHECKING:
-    from pc2dae.simulate import Check
+    from pc2dae.paper.campaign_check import Check
 
 
 @app.command()
@@ -88,18 +88,19 @@ def _check_place(flight: Path, *, force: bool) -> None:
 
 
 def _draw(done: Path) -> None:
-    from pc2dae.report.truth import draw_truth
+    from pc2dae.report.first_look import first_look
     from pc2dae.simulate import read_flight_files
 
     truth, flight = read_flight_files(done)
-    draw_truth(truth, flight, done.with_suffix(".png"))
+    first_look(flight, done.with_suffix(".png"), truth=truth)
 
 
 def _check(folder: Path, *, as_json: bool) -> None:
     import json
 
     from pc2dae.errors import FlightError
-    from pc2dae.simulate import compare, read_flight_files
+    from pc2dae.paper.campaign_check import compare
+    from pc2dae.simulate import read_flight_files
 
     done = sorted(path.with_name(path.name.removesuffix(".truth.nc")) for path in folder.glob("flight_*.truth.nc"))
     if not done:

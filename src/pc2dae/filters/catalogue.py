@@ -12,13 +12,11 @@ import numpy as np
 from pc2dae.arrays import Array, Floats, Mask
 from pc2dae.denoiser import Denoiser, Estimate, Job
 from pc2dae.errors import ModelError, nearest
-from pc2dae.filters.ici import intersecting_intervals
 from pc2dae.filters.kalman import kalman, rts
 from pc2dae.filters.matern import matern
-from pc2dae.filters.nonlocal_means import nonlocal_means
 from pc2dae.filters.ona import Ona
 from pc2dae.filters.penalised import total_variation, whittaker
-from pc2dae.filters.plain import constant, hampel, moving_average, raw, savitzky_golay
+from pc2dae.filters.plain import constant, moving_average, raw, savitzky_golay
 from pc2dae.filters.wavelet import bayes_shrink, universal
 from pc2dae.suite import Suite
 
@@ -121,9 +119,6 @@ FILTERS: dict[str, Denoiser] = {
     "bayesshrink": Filter("bayesshrink", bayes_shrink),
     "matern": Filter("matern", matern),
     "tv": Filter("tv", total_variation),
-    "nonlocal": Filter("nonlocal", nonlocal_means),
-    "ici": Filter("ici", intersecting_intervals),
-    "hampel": Filter("hampel", hampel, 5.0),
     "ona": Ona(),
 }
 
@@ -141,16 +136,6 @@ _WIDTHS: dict[str, tuple[Denoiser, ...]] = {
     "bayesshrink": tuple(Filter("bayesshrink", partial(bayes_shrink, strength=s)) for s in _STRENGTHS),
     "matern": tuple(Filter("matern", partial(matern, length=s)) for s in (1.0, 3.0, 9.0, 27.0, 81.0)),
     "tv": tuple(Filter("tv", partial(total_variation, price=p)) for p in np.logspace(-1, 1.3, 12)),
-    "nonlocal": tuple(
-        Filter("nonlocal", partial(nonlocal_means, strength=s, patch=p, reach=r))
-        for s in (0.3, 0.5, 0.8, 1.3, 2.0)
-        for p in (3, 7, 15)
-        for r in (30, 120)
-    ),
-    "ici": tuple(
-        Filter("ici", partial(intersecting_intervals, threshold=k)) for k in (0.5, 0.8, 1.2, 1.6, 2.0, 2.5, 3.5)
-    ),
-    "hampel": tuple(Filter("hampel", partial(hampel, threshold=k)) for k in (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0)),
     "ona": tuple(Ona(rise) for rise in (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)),
 }
 

@@ -1,4 +1,4 @@
-"""Standard filters: moving average, Savitzky–Golay, Hampel, and trivial baselines."""
+"""Standard filters: moving average, Savitzky–Golay, and trivial baselines."""
 
 from __future__ import annotations
 
@@ -46,17 +46,3 @@ def savitzky_golay(values: Array, valid: Mask, *, window: int, order: int = 3) -
     if width > order and some.any():
         x[some] = savgol_filter(x[some], width, order, axis=-1, mode="interp")
     return x
-
-
-def hampel(values: Array, valid: Mask, *, threshold: float = 3.0, window: int = 11) -> Array:
-    """Replace samples more than `threshold` robust sigmas from the running median by that median.
-
-    Sigma is 1.4826 × the median absolute deviation within the window (Hampel 1974, doi:10.1080/01621459.1974.10482962).
-    """
-    x = fill(values, valid)
-    half = window // 2
-    padded = np.pad(x, ((0, 0), (half, half)), mode="edge")
-    around = np.lib.stride_tricks.sliding_window_view(padded, window, axis=-1)
-    median = np.median(around, axis=-1)
-    spread = 1.4826 * np.median(np.abs(around - median[..., None]), axis=-1)
-    return np.where(np.abs(x - median) > threshold * spread, median, x)

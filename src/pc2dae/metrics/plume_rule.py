@@ -27,7 +27,7 @@ def threshold(values: Floats, sigma: Floats) -> Array:
     return np.asarray(np.maximum(3.0 * np.nan_to_num(sigma), 0.05 * spread))
 
 
-def background(values: Floats, sigma: Floats, *, window: int = _WINDOW) -> Array:
+def background(values: Floats, sigma: Floats) -> Array:
     """Background of each channel (channel, time): running mean of clean air, interpolated linearly beneath plumes.
 
     An initial estimate from low quantiles separates plumes from clean air; it is then refined iteratively with the mean
@@ -42,14 +42,14 @@ def background(values: Floats, sigma: Floats, *, window: int = _WINDOW) -> Array
     """
     rows = zip(np.asarray(values, np.float64), np.asarray(sigma, np.float64), strict=True)
     # One channel at a time to limit memory: a day at 10 Hz is large.
-    return np.stack([_background(x[None], s[None], window)[0] for x, s in rows])
+    return np.stack([_background(x[None], s[None])[0] for x, s in rows])
 
 
-def _background(x: Array, sigma: Array, window: int) -> Array:
-    level = _quantiles(x, _FIRST_WINDOWS * window)
+def _background(x: Array, sigma: Array) -> Array:
+    level = _quantiles(x)
     for _ in range(_ROUNDS):
         outside = clean_air(x - level, sigma)
-        level = _running_mean(np.where(outside, x, 0.0), outside, window, fallback=level)
+        level = _running_mean(np.where(outside, x, 0.0), outside, fallback=level)
     return np.where(np.isfinite(x).any(axis=-1, keepdims=True), level, np.nan)
 
 
@@ -59,11 +59,11 @@ def clean_air(excess: Array, sigma: Floats) -> Mask:
     return ~in_plume(np.abs(excess), limit, shortest=1) & np.isfinite(excess)
 
 
-def _quantiles(x: Array, window: int) -> Array:
-    """Low quantile per block, then low quantile of the blocks within the window, interpolated linearly."""
+def _quantiles(x: Array) -> Array:
+    """Low quantile per block, then low quantile of the blocks within three windows, interpolated linearly."""
     size = x.shape[-1]
     blocks = np.pad(x, ((0, 0), (0, -size % _BLOCK)), constant_values=np.nan).reshape(len(x), -1, _BLOCK)
-    reach = max(window // (2 * _BLOCK), 1)
+    reach = _FIRST_WINDOWS * _WINDOW // (2 * _BLOCK)
     low = np.pad(_low_quantile(blocks), ((0, 0), (reach, reach)), constant_values=np.nan)
     level = _low_quantile(np.lib.stride_tricks.sliding_window_view(low, 2 * reach + 1, axis=-1))
     centres = np.minimum(np.arange(blocks.shape[1]) * _BLOCK + (_BLOCK - 1) / 2, size - 1.0)
@@ -78,11 +78,11 @@ def _low_quantile(x: Array) -> Array:
     return np.take_along_axis(ordered, rank, axis=-1)[..., 0]
 
 
-def _running_mean(x: Array, weight: Mask, window: int, *, fallback: Array) -> Array:
+def _running_mean(x: Array, weight: Mask, *, fallback: Array) -> Array:
     from scipy.ndimage import uniform_filter1d  # only scores against a truth need it
 
-    total = uniform_filter1d(x, window, axis=-1, mode="constant")
-    share = uniform_filter1d(weight.astype(np.float64), window, axis=-1, mode="constant")
+    total = uniform_filter1d(x, _WINDOW, axis=-1, mode="constant")
+    share = uniform_filter1d(weight.astype(np.float64), _WINDOW, axis=-1, mode="constant")
     some = share > 0.05  # with fewer samples, linear interpolation is more reliable
     mean = np.divide(total, share, where=some, out=np.full(x.shape, np.nan))
     steps = np.arange(float(x.shape[-1]))

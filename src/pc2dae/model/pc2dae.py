@@ -1,7 +1,7 @@
 """PC²DAE: a shared temporal convolutional trunk and one physics head per family, in two sizes.
 
 The paper's network with two changes: each head corrects the measurement instead of redrawing it, and a channel's unit
-is its noise instead of P99.5. `literal.py` is the network without them.
+is its noise instead of P99.5. `paper/literal.py` is the network without them.
 
 Six blocks of one centred dilated convolution each see 1 + 4·(1+2+4+4+2+1) = 57 samples; for the black-kite suite of
 15 targets the counts are 21,481 (lean) and 204,461 (wide).

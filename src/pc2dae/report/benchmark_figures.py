@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pc2dae.benchmark.compare import label, per_flight, with_common_seeds
-from pc2dae.benchmark.paper import NAMES
+from pc2dae.benchmark.compare import NAMES, label, per_flight, with_common_seeds
 from pc2dae.metrics import paired_difference
 from pc2dae.metrics.metric_info import METRICS
 from pc2dae.report.drawing import BOXES, INK, LOOKS, Drawing, new_figure, styled

@@ -9,10 +9,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from pc2dae.benchmark import ResultTable, all_tables
+from pc2dae.benchmark import ResultTable
 from pc2dae.benchmark.compare import label, mean_of, per_flight
 from pc2dae.benchmark.plan import YARDSTICKS
 from pc2dae.errors import FlightError
+from pc2dae.paper.tables import all_tables
 from pc2dae.report import benchmark_figures as figures
 from pc2dae.report.page import unescaped, write_page
 from pc2dae.view.formatting import Row, Table, Tile, broken

@@ -1,4 +1,4 @@
-"""A first look at a flight as one picture: flags and gaps at a glance, every channel, the track."""
+"""A first look at a flight as one picture: flags and gaps at a glance, every channel with its truth, the track."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ if TYPE_CHECKING:
 # Good, then the kinds of `flags.KINDS`: readable for colour-blind readers and in print.
 _COLOURS = ("#e8eef2", "#5b6770", "#c1352b", "#e0a93b", "#8fb4d9")
 _FAMILY_COLOURS = ("#1f3b57", "#8a4f1d", "#3d6b3a", "#6b3a6b", "#5c5c16", "#1d6b6b")
+_TRUTH = (("ambient", "air", "#e8590c"), ("response", "noise-free reading", "#0b7285"))
 _COLUMNS = 3
 _M_PER_DEGREE = 111_195.0
 _METADATA = {  # no dates: the same flight gives the same bytes
     "png": {"Software": "pc2dae"},
     "svg": {"Creator": "pc2dae", "Date": None},
-    "pdf": {"Creator": "pc2dae", "CreationDate": None},
 }
 
 
-def first_look(flight: xr.Dataset, path: str | os.PathLike[str]) -> None:
-    """Draw `flight` into a picture (.png, .svg or .pdf by the path's suffix)."""
+def first_look(flight: xr.Dataset, path: str | os.PathLike[str], *, truth: xr.Dataset | None = None) -> None:
+    """Draw `flight` into a picture (.png or .svg by the path's suffix), with its `truth` if it was simulated."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-    figure = _figure(flight)
+    figure = _figure(flight, truth)
     FigureCanvasAgg(figure)
     suffix = os.fspath(path).rsplit(".", 1)[-1].lower()
     with replacing(path) as temporary:
         figure.savefig(temporary, dpi=110, format=suffix, metadata=_METADATA.get(suffix))
 
 
-def _figure(flight: xr.Dataset) -> Figure:
+def _figure(flight: xr.Dataset, truth: xr.Dataset | None) -> Figure:
     from matplotlib.figure import Figure
 
     suite = check_flight(flight)
@@ -67,6 +67,8 @@ def _figure(flight: xr.Dataset) -> Figure:
         first = first if first is not None else axes
         colour = _FAMILY_COLOURS[families.index(suite.family_of(name)) % len(_FAMILY_COLOURS)]
         _channel(axes, flight, suite[name], minutes, colour)
+        if truth is not None:
+            _truth(axes, flight, truth, name, minutes)
         if number >= len(names) - _COLUMNS:
             axes.set_xlabel("minutes", fontsize=8)
     start = np.datetime_as_string(flight["time"].values[0], unit="m").replace("T", " ")
@@ -143,6 +145,18 @@ def _channel(axes: Axes, flight: xr.Dataset, channel: Channel, minutes: NDArray[
     axes.tick_params(labelsize=6)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
+
+
+def _truth(axes: Axes, flight: xr.Dataset, truth: xr.Dataset, name: str, minutes: NDArray[Any]) -> None:
+    """The air and the noise-free reading behind one channel."""
+    at = truth.reindex(time=flight["time"])
+    for kind, words, colour in _TRUTH:
+        if f"{name}_{kind}" in at:
+            shown = at[f"{name}_{kind}"].values
+            axes.plot(minutes, shown, color=colour, linewidth=0.9, label=words)
+            low, high = axes.get_ylim()
+            axes.set_ylim(min(low, np.nanmin(shown)), max(high, 1.05 * np.nanmax(shown)))
+            axes.legend(fontsize=6, frameon=False, ncols=2, loc="upper right")
 
 
 def _limits(values: Array, valid: Mask) -> tuple[float, float]:

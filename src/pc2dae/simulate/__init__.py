@@ -8,7 +8,6 @@ from pc2dae.simulate.campaign import (
     write_campaign,
     write_flight_files,
 )
-from pc2dae.simulate.check import Check, compare
 from pc2dae.simulate.colocation import colocate, simulate_colocation
 from pc2dae.simulate.grid import true_grid
 from pc2dae.simulate.plan import PAPER_FLIGHTS, PAPER_SAMPLES, FlightPlan, plan_campaign
@@ -17,12 +16,10 @@ from pc2dae.simulate.span_gas import breathe_span_gas, simulate_span_gas
 __all__ = [
     "PAPER_FLIGHTS",
     "PAPER_SAMPLES",
-    "Check",
     "FlightPlan",
     "SimulatedFlight",
     "breathe_span_gas",
     "colocate",
-    "compare",
     "fly_plan",
     "plan_campaign",
     "read_flight_files",

@@ -12,10 +12,9 @@ from pc2dae.flags import MISSING, STARTUP, TAPE_ADVANCE
 from pc2dae.flight.stream import Stream
 from pc2dae.simulate.atmosphere import Air
 from pc2dae.simulate.clocks import Clock, Sampling, lost_seconds, own_clock, response_on_seconds, sampling
-from pc2dae.simulate.path import Path
+from pc2dae.simulate.path import Path, latitude_longitude
 from pc2dae.simulate.plan import UTC_OFFSET_MIN, FlightPlan
 from pc2dae.simulate.plumes import Smoke
-from pc2dae.simulate.position import latitude_longitude
 from pc2dae.simulate.processes import DT_S, at, lagged, second_means, swell
 from pc2dae.simulate.record import InstrumentRecord
 

@@ -37,7 +37,7 @@ def record(plan: FlightPlan, air: Air, ambient: Smoke, *, gap_days: float) -> tu
         fly_li830(plan, air, _drifting(plan, air, ambient, "li830")),
         fly_bme280(plan, air),
     ]
-    at_rest = Path(*(np.zeros(len(air.temperature)) for _ in range(6)))
+    at_rest = Path(*(np.zeros(len(air.temperature)) for _ in range(5)))
     return [one.stream for one in records], make_truth(plan, at_rest, air, ambient, records)
 
 

@@ -10,10 +10,9 @@ from pc2dae.flags import MISSING, SATURATED, STALE, STARTUP
 from pc2dae.flight.stream import Stream
 from pc2dae.simulate.atmosphere import GROUND_M, Air
 from pc2dae.simulate.clocks import GPS_CLOCK, lost_seconds, on_seconds, own_clock, response_on_seconds, sampling
-from pc2dae.simulate.path import Path
+from pc2dae.simulate.path import Path, latitude_longitude
 from pc2dae.simulate.plan import UTC_OFFSET_MIN, FlightPlan
 from pc2dae.simulate.plumes import Smoke
-from pc2dae.simulate.position import latitude_longitude
 from pc2dae.simulate.processes import at, lagged, second_means, wander
 from pc2dae.simulate.record import InstrumentRecord
 
@@ -48,7 +47,7 @@ def fly_scd30(plan: FlightPlan, air: Air, smoke: Smoke) -> InstrumentRecord:
     bits[:4] |= STARTUP | MISSING
     repeat = np.flatnonzero(np.diff(measured, prepend=-9.0) == 0)
     bits[t[repeat].astype(int)] |= STALE
-    stream = _stream(plan, "scd30", "", clock.shows(plan.start, t), columns, serial="SCD30-7F21")
+    stream = _stream("scd30", "", clock.shows(plan.start, t), columns, serial="SCD30-7F21")
     return InstrumentRecord(
         stream,
         clock,
@@ -78,7 +77,7 @@ def fly_li830(plan: FlightPlan, air: Air, smoke: Smoke) -> InstrumentRecord:
         "cell_pressure": air.at(t, air.lagged(air.pressure, t90_s=0.8)) - 1.4 + rng.normal(0, 0.05, len(t)),
         "flow": 0.75 + rng.normal(0, 0.004, len(t)),
     }
-    stream = _stream(plan, "li830", "", clock.shows(plan.start, t), columns, serial="830-1022")
+    stream = _stream("li830", "", clock.shows(plan.start, t), columns, serial="830-1022")
     return InstrumentRecord(
         stream,
         clock,
@@ -109,7 +108,7 @@ def fly_pms5003(plan: FlightPlan, smoke: Smoke, unit: str) -> InstrumentRecord:
         faults[name] = lost_seconds(rows, plan.samples)
         faults[name][:PMS_WARM_UP_S] |= STARTUP
         faults[name][on_seconds(t, logged, plan.samples) > PMS_LIMIT] |= SATURATED  # flags refer to logged values
-    stream = _stream(plan, "pms5003", unit, clock.shows(plan.start, t), columns, serial=f"PMS-{40 + int(unit):04d}")
+    stream = _stream("pms5003", unit, clock.shows(plan.start, t), columns, serial=f"PMS-{40 + int(unit):04d}")
     return InstrumentRecord(stream, clock, response, instant, faults, dict.fromkeys(response, t90))
 
 
@@ -131,7 +130,7 @@ def fly_bme280(plan: FlightPlan, air: Air) -> InstrumentRecord:
         ),
         "pressure": np.round(air.at(t, air.pressure) + rng.normal(0, 0.4) + rng.normal(0, 0.015, len(t)), 3),
     }
-    return InstrumentRecord(_stream(plan, "bme280", "", clock.shows(plan.start, t), columns, serial="BME280-76"), clock)
+    return InstrumentRecord(_stream("bme280", "", clock.shows(plan.start, t), columns, serial="BME280-76"), clock)
 
 
 def fly_autopilot(plan: FlightPlan, path: Path, air: Air) -> InstrumentRecord:
@@ -162,7 +161,7 @@ def fly_autopilot(plan: FlightPlan, path: Path, air: Air) -> InstrumentRecord:
         "baro_pressure": at(t, air.pressure) + rng.normal(0, 0.3) + rng.normal(0, 0.03, count),
         "baro_temperature": at(t, lagged(air.temperature, t90_s=200.0)) + 9.0 + rng.normal(0, 0.02, count),
     }
-    stream = _stream(plan, "ardupilot", "", GPS_CLOCK.shows(plan.start, t), columns, clock="gps", serial="CubeOrange")
+    stream = _stream("ardupilot", "", GPS_CLOCK.shows(plan.start, t), columns, clock="gps", serial="CubeOrange")
     return InstrumentRecord(stream, GPS_CLOCK)
 
 
@@ -174,7 +173,6 @@ UNITS = {
 
 
 def _stream(
-    plan: FlightPlan,
     instrument: str,
     unit: str,
     time: NDArray[np.datetime64],

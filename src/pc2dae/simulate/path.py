@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pc2dae.arrays import Array
+from pc2dae.simulate.plan import FlightPlan
 from pc2dae.simulate.processes import DT_S, RATE_HZ, swell
 
 # Paper: 36.9 % of the time below 0.1 m/s, median 0.21, mean 1.78, maximum 8.6 m/s.
@@ -16,6 +17,8 @@ MEAN_SPEED = 1.795  # target; turns and truncation reduce it by 1 %
 MAX_SPEED = 8.6  # speed limit of the autopilot
 ACCELERATION = 1.6  # m s-2
 CLIMB = 2.0  # m s-1
+FIRE = (53.2131, -105.7372)  # near Prince Albert, Saskatchewan
+METRES_PER_DEGREE = 111_195.0
 
 
 @dataclass(frozen=True)
@@ -27,7 +30,6 @@ class Path:
     z: Array
     vx: Array  # [m s-1]
     vy: Array
-    airborne: Array  # 1 airborne, 0 parked
 
     @property
     def speed(self) -> Array:
@@ -113,7 +115,7 @@ def _trapezoid(seconds: int, cruise: float) -> Array:
 def _integrate(rng: np.random.Generator, segments: list[PathSegment], samples: int) -> Path:
     home = np.array([rng.uniform(-60, -20), rng.choice([-1, 1]) * rng.uniform(50, 90)])
     position = home.copy()
-    vx, vy, level, airborne = [], [], [], []
+    vx, vy, level = [], [], []
     height = 0.0
     last_leg = max(i for i, (kind, _, _) in enumerate(segments) if kind == "leg")
     for i, (kind, seconds, cruise) in enumerate(segments):
@@ -139,15 +141,13 @@ def _integrate(rng: np.random.Generator, segments: list[PathSegment], samples: i
         vx.append(dx)
         vy.append(dy)
         level.append(np.full(count, height))
-        airborne.append(np.full(count, float(kind != "parked")))
     across = np.concatenate(vx), np.concatenate(vy)
     z = _climb(np.concatenate(level))
-    flying = np.concatenate(airborne)
     z = z + np.clip(z / 5, 0, 1) * 0.25 * swell(rng, len(z), tau_s=3)
     x = home[0] + np.cumsum(across[0]) * DT_S
     y = home[1] + np.cumsum(across[1]) * DT_S
     keep = slice(0, samples * RATE_HZ)
-    return Path(x[keep], y[keep], np.maximum(z[keep], 0.0), across[0][keep], across[1][keep], flying[keep])
+    return Path(x[keep], y[keep], np.maximum(z[keep], 0.0), across[0][keep], across[1][keep])
 
 
 def _arc(way: Array, speed: Array) -> Array:
@@ -192,3 +192,13 @@ def _climb(level: Array) -> Array:
         now += min(step, max(-step, 0.025 * (wanted - now)))
         z[i] = now
     return z
+
+
+def latitude_longitude(path: Path, plan: FlightPlan) -> tuple[Array, Array]:
+    """Latitude and longitude of the aircraft [degrees], rotated by the wind direction of the day."""
+    rng = plan.rng(3)
+    towards = rng.uniform(0, 2 * np.pi)
+    fire = FIRE[0] + rng.normal(0, 0.004), FIRE[1] + rng.normal(0, 0.006)
+    north = path.x * np.cos(towards) - path.y * np.sin(towards)
+    east = path.x * np.sin(towards) + path.y * np.cos(towards)
+    return fire[0] + north / METRES_PER_DEGREE, fire[1] + east / (METRES_PER_DEGREE * np.cos(np.radians(fire[0])))

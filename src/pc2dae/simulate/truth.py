@@ -17,10 +17,9 @@ from pc2dae.flight.netcdf import dataset_bytes
 from pc2dae.simulate.aethalometer import CHANNELS as BC_CHANNELS
 from pc2dae.simulate.aethalometer import LAMPS, absorbing
 from pc2dae.simulate.atmosphere import GROUND_M, Air
-from pc2dae.simulate.path import Path
+from pc2dae.simulate.path import Path, latitude_longitude
 from pc2dae.simulate.plan import FlightPlan
 from pc2dae.simulate.plumes import Smoke
-from pc2dae.simulate.position import latitude_longitude
 from pc2dae.simulate.record import InstrumentRecord
 from pc2dae.suite import load_suite
 
@@ -35,9 +34,8 @@ def make_truth(plan: FlightPlan, path: Path, air: Air, smoke: Smoke, records: Se
     time = plan.start.astype("datetime64[ns]") + np.arange(plan.samples) * np.timedelta64(1, "s").astype(
         "timedelta64[ns]"
     )
-    series: dict[
-        str, tuple[str, Array | Bits, dict[str, Any]]
-    ] = {}  # into one dataset at the end: adding takes much longer
+    # Into one dataset at the end: adding to it takes much longer.
+    series: dict[str, tuple[str, Array | Bits, dict[str, Any]]] = {}
     response = {name: values for record in records for name, values in record.response.items()}
     faults = {name: bits for record in records for name, bits in record.faults.items()}
     instant = {name: values for record in records for name, values in record.instant.items()}
@@ -47,26 +45,14 @@ def make_truth(plan: FlightPlan, path: Path, air: Air, smoke: Smoke, records: Se
         faults[f"brc_{spot}"] = faults[f"bc_uv_{spot}"] | faults[f"bc_ir_{spot}"]
     for channel in (c for c in suite.channels if c.name in response):
         name, units = channel.name, {"units": channel.units}
-        series[f"{name}_ambient"] = (
-            "time",
-            air.second_means(_ambient(name, smoke.species)),
-            units | {"long_name": f"{name}: mean ambient concentration"},
-        )
-        series[f"{name}_background"] = (
-            "time",
-            air.second_means(_ambient(name, smoke.background)),
-            units | {"long_name": f"{name}: ambient concentration without fresh plumes"},
-        )
-        series[f"{name}_response"] = (
-            "time",
-            response[name],
-            units | {"long_name": f"{name}: reading without random noise"},
-        )
-        series[f"{name}_instant"] = (
-            "time",
-            instant[name],
-            units | {"long_name": f"{name}: reading without random noise and without lag"},
-        )
+        ambient, clean = (air.second_means(_ambient(name, known)) for known in (smoke.species, smoke.background))
+        for kind, values, words in (
+            ("ambient", ambient, "mean ambient concentration"),
+            ("background", clean, "ambient concentration without fresh plumes"),
+            ("response", response[name], "reading without random noise"),
+            ("instant", instant[name], "reading without random noise and without lag"),
+        ):
+            series[f"{name}_{kind}"] = ("time", values, units | {"long_name": f"{name}: {words}"})
         flags = {"flag_masks": np.array(list(FLAGS.values()), np.int32), "flag_meanings": " ".join(FLAGS), "units": "1"}
         series[f"{name}_fault"] = ("time", faults[name], flags | {"long_name": f"{name}: injected faults"})
     latitude, longitude = latitude_longitude(path, plan)

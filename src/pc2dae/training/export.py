@@ -6,7 +6,6 @@ import copy
 import io
 import json
 import logging
-import tempfile
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
@@ -16,10 +15,9 @@ import numpy as np
 import onnx
 import onnx_ir
 import torch
-from onnxruntime.quantization import QuantType, quantize_dynamic
 from torch import Tensor, nn
 
-from pc2dae.arrays import Array32, Floats
+from pc2dae.arrays import Floats
 from pc2dae.atomic import write_bytes
 from pc2dae.denoiser import WINDOW, Network
 from pc2dae.edge.card import Card, check_digest, digest, parse_card, render_card
@@ -32,31 +30,25 @@ from pc2dae.training.networks import BUILDERS
 
 TOLERANCE = 1e-4  # of the channel's scale, or of the value where that is larger
 ROUNDING = 10.0  # times torch's own rounding error: a twin's was up to 3.7 times it in 240 probes of four trained leans
-INT8_LOSS_PERCENT = 1.0  # of the scale: what rounding the weights may move the estimate on average
 
 _AGAIN = "train it again with another --seed; if that fails too, report it with the versions in its card.json"
 
 
-def export_checkpoint(folder: Path, out: Path, *, int8: bool = False) -> str:
+def export_checkpoint(folder: Path, out: Path) -> str:
     """Write the ONNX of a checkpoint and its card beside it; return one line on what it cost."""
     card = parse_card(read_limited(folder / CARD), where=f"{folder.name}/{CARD}")
     if card["network"] not in BUILDERS:
-        return _copy_onnx(folder, card, out, int8=int8)
+        return _copy_onnx(folder, card, out)
     network, card = load_checkpoint(folder)
-    if int8:
-        data, change = export_int8(network, card)
-        cost = f"8-bit weights move the estimate by {change:.2f} % of the scale on average"
-    else:
-        data = export_onnx(network, card)
-        cost = f"differs from torch by {_difference(network, data, card):.0e} of the scale at most"
+    data = export_onnx(network, card)
     write_model(out, data, card)
-    return f"{len(data) / 1e3:.0f} kB, {cost}"
+    return (
+        f"{len(data) / 1e3:.0f} kB, differs from torch by {_difference(network, data, card):.0e} of the scale at most"
+    )
 
 
-def _copy_onnx(folder: Path, card: Card, out: Path, *, int8: bool) -> str:
+def _copy_onnx(folder: Path, card: Card, out: Path) -> str:
     """Write the ONNX that a tuned adaptive network was saved with, which was verified against torch then."""
-    if int8:
-        raise ModelError(f"network '{card['network']}' has no 8-bit form", hint="export without --int8")
     data = read_limited(folder / ONNX)
     check_digest(data, card["sha256"].get(ONNX), where=f"{folder.name}/{ONNX}")
     verify_onnx(data, where=f"{folder.name}/{ONNX}")
@@ -81,46 +73,6 @@ def export_onnx(network: nn.Module, card: Card) -> bytes:
             hint=_AGAIN,
         )
     return data
-
-
-def export_int8(network: nn.Module, card: Card) -> tuple[bytes, float]:
-    """The network with 8-bit weights, and the mean change of its estimate on windows with plumes [% of the scale].
-
-    Refused where the change is more than 1 %: at this size rounding costs accuracy and gains no speed.
-    """
-    suite = parse_suite(card["suite"], where="the card's suite")
-    with tempfile.TemporaryDirectory() as folder:
-        source, target = Path(folder) / "float.onnx", Path(folder) / "int8.onnx"
-        source.write_bytes(_trace(network, len(suite.names)).SerializeToString())
-        with quiet():
-            quantize_dynamic(
-                source, target, weight_type=QuantType.QInt8, op_types_to_quantize=["MatMul", "Gemm", "Conv"]
-            )
-        data = _finish(onnx.load(target), card | {"quantised": "int8"}, suite)
-    probe, scale = _plumes(card), np.asarray(card["scaler"]["scale"])[:, None]
-    ours = denoiser_of(data, name="the export").network(*probe)[0]
-    with torch.no_grad():
-        theirs = network(*_tensors(network, probe)).numpy()
-    change = float(100 * np.mean(np.abs(ours - theirs) / scale))
-    if not change <= INT8_LOSS_PERCENT:
-        raise ModelError(
-            f"8-bit weights move the estimate by {change:.1f} % of the scale, more than {INT8_LOSS_PERCENT:g} %",
-            hint="export without --int8, which is also faster",
-        )
-    return data, change
-
-
-def _plumes(card: Card) -> tuple[Array32, Array32, Array32, Array32]:
-    """Windows with plumes of every height up to the scale, over the training mean and noise of 0.05 of the scale."""
-    scale, bound, fill = (np.asarray(card["scaler"][key])[:, None] for key in ("scale", "bound", "fill"))
-    rng, t = np.random.default_rng(0), np.arange(WINDOW)
-    height, at, width = (rng.uniform(*limits, size=(64, 1, 1)) for limits in ((0, 1), (0, WINDOW), (1, 20)))
-    scaled = (
-        fill + height * np.exp(-0.5 * ((t - at) / width) ** 2) + 0.05 * rng.standard_normal((64, len(scale), WINDOW))
-    )
-    environment = np.full((64, 3, WINDOW), np.nan, np.float32)
-    noise = np.broadcast_to(0.05 * scale[:, 0], (64, len(scale))).astype(np.float32)
-    return (bound + scale * scaled).astype(np.float32), np.ones(scaled.shape, np.float32), environment, noise
 
 
 def _tensors(network: nn.Module, arrays: Sequence[Floats]) -> list[Tensor]:

@@ -31,15 +31,7 @@ from pc2dae.training.adaptive import Deployed, initializers, pretrained, with_we
 from pc2dae.training.checkpoint import save_checkpoint
 from pc2dae.training.fit import Look, TrainingSettings, fit
 from pc2dae.windows.corruption import recorrupt
-from pc2dae.windows.slicing import (
-    Record,
-    Segment,
-    crops_at,
-    data_hash,
-    random_places,
-    split,
-    tiled_places,
-)
+from pc2dae.windows.slicing import Record, Segment, crops_at, data_hash, random_places, split, tiled_places
 
 SETTINGS = TrainingSettings(steps=40, batch=4, learning_rate=2e-4, warmup=5, every=10, patience=3)
 LENGTH = 768  # samples of a crop

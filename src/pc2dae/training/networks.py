@@ -14,9 +14,9 @@ BASELINE_NETWORKS = tuple(name if head == "plain" else f"{name}+{head}" for name
 # Which module's `build(name, suite, scaler)` makes which network.
 BUILDERS = {
     **dict.fromkeys(("lean", "wide"), "pc2dae.model.pc2dae"),
-    **dict.fromkeys(("lean-paper", "wide-paper"), "pc2dae.model.literal"),
-    **dict.fromkeys(BASELINE_NETWORKS, "pc2dae.baselines.output_head"),
-    **dict.fromkeys(ABLATIONS, "pc2dae.model.ablation"),
+    **dict.fromkeys(("lean-paper", "wide-paper"), "pc2dae.paper.literal"),
+    **dict.fromkeys(BASELINE_NETWORKS, "pc2dae.paper.baselines"),
+    **dict.fromkeys(ABLATIONS, "pc2dae.paper.ablation"),
 }
 
 

@@ -151,19 +151,18 @@ def train(
 def loss_of(plan: TrainingPlan, suite: Suite) -> Loss:
     """What the planned network is trained with."""
     families = [len(family.channel) for family in suite.family]
+    module = import_module(BUILDERS[plan.network])
     if plan.network in BASELINE_NETWORKS:
-        from pc2dae.baselines import baseline_loss
-
-        return baseline_loss(plan.network, families, steps=plan.settings.steps)
-    variant = import_module(BUILDERS[plan.network]).VARIANTS[plan.network]
+        loss: Loss = module.baseline_loss(plan.network, families, steps=plan.settings.steps)
+        return loss
+    variant = module.VARIANTS[plan.network]
     return physics_loss(variant, families, mass=plan.mass, spectral=plan.spectral, literal_sums=plan.literal_sums)
 
 
 def crops_for(network: str) -> Callable[..., Crops]:
     """How the windows of a step are drawn: at random; CBDAE's contrastive term needs consecutive ones too."""
     if network.startswith("cbdae"):
-        from pc2dae.baselines import with_consecutive
-
+        with_consecutive: Callable[..., Crops] = import_module(BUILDERS[network]).with_consecutive
         return with_consecutive
     return random_crops
 

@@ -14,8 +14,6 @@ _MODELS = {
 _FILTERS = {
     "bayesshrink": ("Wavelet, BayesShrink", "sym8 with 16 cycle spins: a strong baseline"),
     "tv": ("Total variation", "preserves edges, produces steps"),
-    "nonlocal": ("Non-local means", "averages samples whose surroundings look alike"),
-    "ici": ("Confidence intervals", "means over one-sided windows as long as their intervals intersect"),
     "rts": ("Kalman smoother", "RTS with maximum-likelihood variances; with an uncertainty"),
     "matern": ("Matérn process", "a Gaussian process in state-space form; with an uncertainty"),
     "whittaker": ("Whittaker", "smoothness chosen by cross-validation"),
@@ -24,7 +22,6 @@ _FILTERS = {
     "kalman": ("Kalman filter", "causal: uses past samples only"),
     "ma5": ("Mean of 5", "moving average"),
     "ma11": ("Mean of 11", "moving average"),
-    "hampel": ("Hampel", "removes spikes, keeps the noise"),
     "ona": ("ONA", "aethalometer: averages until the filter has darkened enough"),
     "clip": ("Clip", "raw, clipped at the bound: a reference"),
     "raw": ("Raw", "as measured: a reference"),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from pc2dae.model.ablation import VARIANTS, build
 from pc2dae.model.pc2dae import LEAN, WIDE
+from pc2dae.paper.ablation import VARIANTS, build
 from pc2dae.suite import load_suite
 from pc2dae.windows.scaling import Scaler
 

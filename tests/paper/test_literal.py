@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from pc2dae.model.literal import LiteralPC2DAE
 from pc2dae.model.pc2dae import LEAN, WIDE
+from pc2dae.paper.literal import LiteralPC2DAE
 from pc2dae.suite import load_suite
 from pc2dae.windows.scaling import Scaler
 from suites import scaler_of

@@ -5,12 +5,12 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from pc2dae.baselines import baseline_loss, build  # noqa: E402
-from pc2dae.baselines.convolutional import DeSpaWN  # noqa: E402
-from pc2dae.baselines.loss import contrast, with_consecutive  # noqa: E402
-from pc2dae.baselines.output_head import CORES  # noqa: E402
-from pc2dae.baselines.transformer import positions  # noqa: E402
 from pc2dae.model.batch import Batch  # noqa: E402
+from pc2dae.paper.baselines import baseline_loss, build  # noqa: E402
+from pc2dae.paper.baselines.convolutional import DeSpaWN  # noqa: E402
+from pc2dae.paper.baselines.loss import contrast, with_consecutive  # noqa: E402
+from pc2dae.paper.baselines.output_head import CORES  # noqa: E402
+from pc2dae.paper.baselines.transformer import positions  # noqa: E402
 from pc2dae.suite import load_suite  # noqa: E402
 from pc2dae.training.networks import BASELINE_NETWORKS  # noqa: E402
 from pc2dae.training.run import crops_for  # noqa: E402

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from pc2dae.simulate import Check, compare, fly_plan, plan_campaign, true_grid
+from pc2dae.paper.campaign_check import Check, compare
+from pc2dae.simulate import fly_plan, plan_campaign, true_grid
 
 
 def test_a_line_holds_within_its_limits() -> None:

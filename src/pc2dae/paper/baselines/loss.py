@@ -11,12 +11,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from pc2dae.baselines.convolutional import DeSpaWN
-from pc2dae.baselines.output_head import Baseline, Seen
-from pc2dae.baselines.recurrent import CBDAE
 from pc2dae.model import losses
 from pc2dae.model.batch import Batch
 from pc2dae.model.pc2dae import LEAN
+from pc2dae.paper.baselines.convolutional import DeSpaWN
+from pc2dae.paper.baselines.output_head import Baseline, Seen
+from pc2dae.paper.baselines.recurrent import CBDAE
 from pc2dae.windows.slicing import WINDOW, Crops, Record, Segment, crops_at, random_crops
 
 CONTRAST = 1.5  # weight of CBDAE's contrastive term beside L1
@@ -59,7 +59,7 @@ def _run(network: Baseline, seen: Seen, batch: Batch, *, share: float) -> tuple[
     return network.output(core(x), seen), {}
 
 
-def contrast(codes: Tensor, *, temperature: float = 1.0) -> Tensor:
+def contrast(codes: Tensor) -> Tensor:
     """−mean log of how much likelier a window's successor is than a random one, by cosine similarity.
 
     The first half of the windows are consecutive, the second random: each of the first has its successor as positive
@@ -69,7 +69,7 @@ def contrast(codes: Tensor, *, temperature: float = 1.0) -> Tensor:
     along, random = z.chunk(2)
     positive = (along[:-1] * along[1:]).sum(dim=-1, keepdim=True)
     negative = along[:-1] @ random.T
-    scores = torch.cat([positive, negative], dim=1) / temperature
+    scores = torch.cat([positive, negative], dim=1)
     return -F.log_softmax(scores, dim=1)[:, 0].mean()
 
 

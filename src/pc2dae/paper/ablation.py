@@ -9,9 +9,9 @@ import torch
 from torch import Tensor, nn
 
 from pc2dae.model.heads import FamilyHead, TemporalSmoothing
-from pc2dae.model.literal import LiteralPC2DAE
 from pc2dae.model.noise_units import features, in_range
 from pc2dae.model.pc2dae import LEAN, PC2DAE, WIDE, Backbone, Variant
+from pc2dae.paper.literal import LiteralPC2DAE
 from pc2dae.suite import Family, Suite
 from pc2dae.windows.scaling import Scaler
 

@@ -7,15 +7,6 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-NAMES = {
-    "lean": "PC²DAE-Lean", "wide": "PC²DAE-Wide",
-    "lean-paper": "PC²DAE-Lean, literal", "wide-paper": "PC²DAE-Wide, literal",
-    "despawn": "DeSpaWN", "lstm-ae": "LSTM-AE", "cbdae": "CBDAE", "unet": "U-Net 1D", "transformer": "Transformer",
-    "adaptive": "adaptive (ours)", "adaptive-short": "adaptive-short (ours)",
-    "adaptive-causal": "adaptive-causal (ours)",
-}  # fmt: skip
-FAMILIES = ("bc", "gas", "co2")
-
 
 def of(figures: Mapping[str, T], method: str) -> T | None:
     """The published figures of a method; those of Lean and Wide apply to both readings of them."""
@@ -72,4 +63,3 @@ INJECTION = {
     "kalman": (-61.4, -0.1, 37.6),
 }
 INJECTION_HIGH = {"lean": 75.7}  # σ = 0.10, MAE reduction [%]
-PARAMETERS = {"lean": 21_481, "wide": 204_461}  # ours, for the 15 channels: 21k and 204k in the paper

@@ -9,11 +9,11 @@ from typing import Any
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from pc2dae.baselines.convolutional import DeSpaWN, UNet1d
-from pc2dae.baselines.recurrent import CBDAE, LSTMAE
-from pc2dae.baselines.transformer import Transformer
 from pc2dae.model.blocks import Scaling
 from pc2dae.model.noise_units import NoiseUnits, features, in_range
+from pc2dae.paper.baselines.convolutional import DeSpaWN, UNet1d
+from pc2dae.paper.baselines.recurrent import CBDAE, LSTMAE
+from pc2dae.paper.baselines.transformer import Transformer
 from pc2dae.suite import Suite
 from pc2dae.windows.scaling import Scaler
 
