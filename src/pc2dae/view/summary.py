@@ -151,7 +151,7 @@ def lead(flight: xr.Dataset, suite: Suite, facts: list[ChannelFacts], plumes: in
         if air == len(done):
             text += " All estimates are of the air, corrected for the lag of the sensor."
         elif air:
-            text += f" {air} of them {'is' if air == 1 else 'are'} estimates of the air, corrected for the lag of the sensor;"
+            text += f" Of the air, corrected for the lag of the sensor: {air};"
             text += " the others are of the noise-free reading."
     return text
 
