@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from pc2dae.array_cache import cached_by_content
 from pc2dae.arrays import Array, Floats, Mask
 from pc2dae.metrics.welch import welch
 
@@ -86,7 +85,6 @@ def _variation(x: Array, ok: Mask) -> float:
     return float(np.abs(np.diff(x[ok])).sum()) if np.count_nonzero(ok) > 1 else np.nan
 
 
-@cached_by_content
 def _fast_power(x: Array, ok: Mask) -> float:
     """Power of a record above a quarter of the Nyquist frequency of the sensor's native rate."""
     at = np.flatnonzero(ok & np.isfinite(x))
