@@ -16,7 +16,7 @@ from pc2dae.logs import toa5
 from pc2dae.logs.csv_writer import iso, zone_text
 from pc2dae.logs.files import LogFile
 from pc2dae.logs.header_units import unit_in
-from pc2dae.logs.reader import Declared, Head
+from pc2dae.logs.reader import Head
 from pc2dae.logs.stamps import to_utc
 from pc2dae.logs.table import LogTable, Stamps, clean_names, cut, delimiter_of, read_table
 from pc2dae.sentinels import describe, find_sentinels
@@ -27,7 +27,6 @@ LARGE_BYTES = 200_000_000  # larger files are averaged to the suite's rate while
 STAMP = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\d{1,2}:\d{2}:\d{2}|\d{10,13}(\.\d+)?$")
 _VALUE = re.compile(rf"({STAMP.pattern})|[-+]?\d*\.?\d+([eE][-+]?\d+)?$")
 _MIXING = ("ppm", "ppb", "ppt")
-DECLARED = Declared()  # channels are defined by the suite
 
 
 def columns_of(suite: Suite) -> dict[str, str]:

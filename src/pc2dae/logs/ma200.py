@@ -11,8 +11,8 @@ from pc2dae.errors import LogError
 from pc2dae.flight.stream import Stream
 from pc2dae.logs.csv_writer import cells, column, iso, local_time, utc_offset_min, write_table
 from pc2dae.logs.files import LogFile
-from pc2dae.logs.reader import Column, Declared, Head, named, plain, stream_of
-from pc2dae.logs.table import read_table
+from pc2dae.logs.instruments import BLACK_CARBON, Instrument
+from pc2dae.logs.reader import Column, Declared, Head, plain
 from pc2dae.suite import Channel, Suite
 from pc2dae.suite.instruments import RULES
 
@@ -107,7 +107,6 @@ COLUMNS = {
 for _wave in ("uv", "blue", "green", "red", "ir"):
     COLUMNS |= {f"{_wave}_{x}": Column(f"{_wave}_{x}", "1") for x in ("sen1", "sen2", "ref", "atn1", "atn2", "k")}
     COLUMNS |= {f"{_wave}_{x}": Column(f"{_wave}_{x}", "ng m-3") for x in ("bc1", "bc2", "bcc")}
-_BC = "mass_concentration_of_absorption_equivalent_black_carbon_of_dry_aerosol_particles_in_air"
 DECLARED = Declared(
     channels=tuple(
         (
@@ -120,7 +119,7 @@ DECLARED = Declared(
                 valid_max=1000000.0,
                 detection_limit=30.0,
                 wavelength_nm=nm,
-                standard_name=_BC,
+                standard_name=BLACK_CARBON,
             ),
         )
         for wave, nm in (("uv", 375), ("ir", 880))
@@ -128,32 +127,6 @@ DECLARED = Declared(
     ),
     motion={"latitude": "latitude", "longitude": "longitude", "ground_speed": "gps_speed"},
 )
-
-
-def recognises(head: Head) -> bool:
-    """Match serial number, tape and the infrared channel in one line."""
-    return head.find("Serial number", "Tape position", "IR BC1") is not None
-
-
-def read(file: LogFile, head: Head, *, zone: str | None, suite: Suite | None) -> list[Stream]:
-    """Optics, attenuation and black carbon [ng m-3]; stamps local with their offset in minutes, or already GMT."""
-    table = read_table(
-        file,
-        is_header=lambda line: "Tape position" in line and "IR BC1" in line,
-        time=_time_column,
-        wanted=lambda h: list(named(h, COLUMNS)),
-        texts=["Serial number"],
-    )
-    is_gmt = "gmt" in plain(_time_column(table.header)[0])
-    offset = next((table.numbers.pop(n) for n in list(table.numbers) if plain(n) == "timezone_offset"), None)
-    table.header = [name for name in table.header if plain(name) != "timezone_offset"]
-    if not table.is_zoned and not is_gmt and offset is not None and np.isfinite(offset).any():
-        minutes = np.where(np.isfinite(offset), offset, np.nanmedian(offset))
-        if np.abs(minutes).max() > 14 * 60:
-            raise LogError(f"{file.name}: a time zone offset of {np.abs(minutes).max():g} minutes is not possible")
-        table = replace(table, time=table.time - minutes.astype("timedelta64[m]"), is_zoned=True)
-    serial = next((s for s in table.texts.get("Serial number", []) if s), "")
-    return [stream_of(table, COLUMNS, "ma200", zone="UTC" if is_gmt else zone, serial=serial)]
 
 
 def _time_column(header: list[str]) -> list[str]:
@@ -168,3 +141,28 @@ def _time_column(header: list[str]) -> list[str]:
         if all(name in known for name in wanted):
             return [known[name] for name in wanted]
     return ["Date / time local"]
+
+
+MA200 = Instrument(
+    "ma200",
+    header=("Serial number", "Tape position", "IR BC1"),
+    time=_time_column,
+    columns=COLUMNS,
+    declared=DECLARED,
+    serial="Serial number",
+)
+recognises = MA200.recognises
+
+
+def read(file: LogFile, head: Head, *, zone: str | None, suite: Suite | None) -> list[Stream]:
+    """Optics, attenuation and black carbon [ng m-3]; stamps local with their offset in minutes, or already GMT."""
+    table = MA200.table(file)
+    is_gmt = "gmt" in plain(_time_column(table.header)[0])
+    offset = next((table.numbers.pop(n) for n in list(table.numbers) if plain(n) == "timezone_offset"), None)
+    table.header = [name for name in table.header if plain(name) != "timezone_offset"]
+    if not table.is_zoned and not is_gmt and offset is not None and np.isfinite(offset).any():
+        minutes = np.where(np.isfinite(offset), offset, np.nanmedian(offset))
+        if np.abs(minutes).max() > 14 * 60:
+            raise LogError(f"{file.name}: a time zone offset of {np.abs(minutes).max():g} minutes is not possible")
+        table = replace(table, time=table.time - minutes.astype("timedelta64[m]"), is_zoned=True)
+    return [MA200.stream(table, zone="UTC" if is_gmt else zone)]
