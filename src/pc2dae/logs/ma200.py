@@ -107,37 +107,21 @@ COLUMNS = {
 for _wave in ("uv", "blue", "green", "red", "ir"):
     COLUMNS |= {f"{_wave}_{x}": Column(f"{_wave}_{x}", "1") for x in ("sen1", "sen2", "ref", "atn1", "atn2", "k")}
     COLUMNS |= {f"{_wave}_{x}": Column(f"{_wave}_{x}", "ng m-3") for x in ("bc1", "bc2", "bcc")}
+_CHANNELS = [
+    Channel(name=f"bc_{wave}_{spot}", column=f"{wave}_bc{spot}", units="ng m-3", valid_min=-200000.0,
+            valid_max=1000000.0, detection_limit=30.0, wavelength_nm=nm, standard_name=BLACK_CARBON)
+    for wave, nm in (("uv", 375), ("ir", 880)) for spot in (1, 2)
+]  # fmt: skip
 DECLARED = Declared(
-    channels=tuple(
-        (
-            "bc",
-            Channel(
-                name=f"bc_{wave}_{spot}",
-                column=f"{wave}_bc{spot}",
-                units="ng m-3",
-                valid_min=-200000.0,
-                valid_max=1000000.0,
-                detection_limit=30.0,
-                wavelength_nm=nm,
-                standard_name=BLACK_CARBON,
-            ),
-        )
-        for wave, nm in (("uv", 375), ("ir", 880))
-        for spot in (1, 2)
-    ),
+    tuple(("bc", channel) for channel in _CHANNELS),
     motion={"latitude": "latitude", "longitude": "longitude", "ground_speed": "gps_speed"},
 )
 
 
 def _time_column(header: list[str]) -> list[str]:
     known = {plain(name): name for name in header}
-    for wanted in (
-        ("date_time_local",),
-        ("date_time_gmt",),
-        ("date_time_utc",),
-        ("date_time",),
-        ("date_local", "time_local"),
-    ):
+    single = [[name] for name in ("date_time_local", "date_time_gmt", "date_time_utc", "date_time")]
+    for wanted in (*single, ["date_local", "time_local"]):
         if all(name in known for name in wanted):
             return [known[name] for name in wanted]
     return ["Date / time local"]
