@@ -151,8 +151,7 @@ def _found_columns(
         if not all(name.isprintable() for name in header):
             raise LogError(f"{file.name}: not a text file", hint="name a table, or the log of a known instrument")
         raise LogError(
-            f"{file.name}: there is no time column '{time_column}'",
-            hint=nearest(time_column, [h for h in header if h]),
+            f"{file.name}: there is no time column '{time_column}'", hint=nearest(time_column, [h for h in header if h])
         )
     for channel in suite.channels:
         column = wanted[channel.name]
