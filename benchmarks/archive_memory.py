@@ -19,9 +19,9 @@ import xarray as xr
 
 import pc2dae
 from pc2dae.archive.index_row import row_of
-from pc2dae.archive.zarr import write_zipped
 from pc2dae.flight import write_flight
 from pc2dae.flight.schema import new_flight
+from pc2dae.flight.zarr import write_zipped
 from pc2dae.suite import load_suite
 
 T = TypeVar("T")

@@ -24,8 +24,8 @@ from pc2dae.archive.layout import Archive, FlightRecord, open_archive
 from pc2dae.archive.run import pending
 from pc2dae.archive.sources import files_of
 from pc2dae.archive.task import order_of
-from pc2dae.archive.zarr import write_zipped
 from pc2dae.flight import read_flight, write_flight
+from pc2dae.flight.zarr import write_zipped
 
 WRITERS = {"clean.nc": write_flight, "clean.zarr.zip": write_zipped}
 REPEATS = 5

@@ -33,27 +33,24 @@ def test_contributing_is_short_enough_to_be_read() -> None:
 
 
 def test_the_ten_line_reader_of_contributing_reads(tmp_path: Path) -> None:
-    from pc2dae.flight.stream import Stream
     from pc2dae.logs.files import LogFile, head_lines
-    from pc2dae.logs.reader import Column, Declared, Head, named, stream_of
-    from pc2dae.logs.table import read_table
-    from pc2dae.suite import Channel, Suite
+    from pc2dae.logs.instruments import Instrument
+    from pc2dae.logs.reader import Column, Declared, Head
+    from pc2dae.suite import Channel
 
     match = re.search(r"```python\n(.*?)```", text_of("CONTRIBUTING.md"), re.DOTALL)
     assert match is not None
-    reader: dict[str, Any] = {
-        "Stream": Stream, "LogFile": LogFile, "Column": Column, "Declared": Declared, "Head": Head, "named": named,
-        "stream_of": stream_of, "read_table": read_table, "Channel": Channel, "Suite": Suite,
-    }  # fmt: skip
-    exec(match[1], reader)
+    made: dict[str, Any] = {"Instrument": Instrument, "Column": Column, "Declared": Declared, "Channel": Channel}
+    exec(match[1], made)
+    reader = made["OZONE_MONITOR"]
     path = tmp_path / "log.csv"
     path.write_text(
         "Ozone Monitor 12\nDate,Ozone (ppb),Cell Temp\n2025-10-01T12:00:00,31.5,40\n2025-10-01T12:00:01,-0.5,41\n"
     )
     file = LogFile(path)
     head = Head(file.head(), head_lines(file))
-    assert reader["recognises"](head)
-    (stream,) = reader["read"](file, head, zone="-06:00", suite=None)
+    assert reader.recognises(head)
+    (stream,) = reader.read(file, head, zone="-06:00", suite=None)
     assert stream.columns["o3"].tolist() == [31.5, -0.5]
     assert stream.units == {"o3": "ppb", "cell_temperature": "degC"}
     assert stream.time[0] == np.datetime64("2025-10-01T18:00:00")

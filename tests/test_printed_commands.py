@@ -223,8 +223,8 @@ def without_a_cluster(patch: pytest.MonkeyPatch) -> None:
 
 def take_for_granted() -> None:
     """Create the files that pages mention but no command creates."""
-    from pc2dae.archive.zarr import write_zipped
     from pc2dae.flight.store import read_flight
+    from pc2dae.flight.zarr import write_zipped
 
     suite = re.search(r"```toml\n(name = .*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
     assert suite is not None

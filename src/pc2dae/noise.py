@@ -15,7 +15,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pc2dae.array_cache import cached_by_content
 from pc2dae.arrays import Array, Mask, row_quantiles
 
 _LAG = 2  # beyond the correlation of differenced noise
@@ -76,7 +75,6 @@ def sum_variance(sigma: float, lag1: float) -> float:
     return float(sigma**2 * max(1.0 + 2.0 * lag1, 0.1))
 
 
-@cached_by_content
 def _together(x: Array, index: NDArray[np.intp]) -> tuple[Array, Array, Array]:
     """Level, correlation and step of channels (channel, sample) whose samples have the same numbers `index`."""
     count, length = x.shape

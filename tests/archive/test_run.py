@@ -169,7 +169,7 @@ def test_no_scheduler_there_is_one_line() -> None:
 
 
 def test_archives_need_no_torch() -> None:
-    rooms = ["cluster", "index", "index_row", "layout", "run", "sources", "task", "validation", "verify", "zarr"]
+    rooms = ["cluster", "index", "index_row", "layout", "run", "sources", "task", "validation", "verify"]
     code = f"import sys; import {', '.join(f'pc2dae.archive.{r}' for r in rooms)}; print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"

@@ -12,10 +12,10 @@ from zarr.storage import ZipStore
 
 from pc2dae.archive.layout import Archive, open_archive
 from pc2dae.archive.sources import find_sources, open_source
-from pc2dae.archive.zarr import write_zipped
 from pc2dae.denoising import denoise
 from pc2dae.errors import FlightError
 from pc2dae.flight import read_flight
+from pc2dae.flight.zarr import write_zipped
 
 
 @pytest.fixture

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
 from pc2dae.flight.stream import Stream
-from pc2dae.logs import afe, ardupilot, bme280, li830, ma200, pms5003, scd30
+from pc2dae.logs import afe, ardupilot, instruments, li830, ma200
 
 START = np.datetime64("2024-04-09T20:15:30.250", "ns")
 COUNT = 120
@@ -50,8 +51,8 @@ def stream(instrument: str, columns: dict[str, np.ndarray], **more: object) -> S
     return Stream(instrument, unit, time, columns, units, notes={"utc_offset_min": -300}, **more)  # type: ignore[arg-type]
 
 
-def streams() -> dict[str, tuple[object, Stream]]:
-    """The formats that have a writer: module and stream."""
+def streams() -> dict[str, tuple[Callable[[Path, Stream], None], Stream]]:
+    """The formats that have a writer: the writer and a stream."""
     carbon = {
         f"{w}_{c}": np.rint(wave(900, 400)) for w in ("uv", "blue", "green", "red", "ir") for c in ("bc1", "bc2", "bcc")
     }
@@ -61,14 +62,14 @@ def streams() -> dict[str, tuple[object, Stream]]:
     place = {"latitude": wave(39.1, 0.001), "longitude": wave(-96.6, 0.001)}
     air = {"sample_temperature": wave(25, 1), "internal_pressure": wave(975, 2), "status": status}
     return {
-        "ma200": (ma200, stream("ma200", carbon | optics | place | air, serial="MA200-0042")),
-        "afe": (afe, stream("afe", {"temperature": wave(25, 1), "co_we": wave(360, 9), "co_ae": wave(266, 1)}, unit="a", calibration=SHEET)),
-        "scd30": (scd30, stream("scd30", {"co2": wave(430, 20), "temperature": wave(26, 1), "humidity": wave(40, 3)})),
-        "li830": (li830, stream("li830", {"co2": wave(430, 20), "cell_temperature": wave(51.5, 0.1), "cell_pressure": wave(970, 2)})),
-        "pms5003": (pms5003, stream("pms5003", {n: np.rint(wave(12, 5)) for n in ("pm1", "pm25", "pm10")}, unit="1", serial="PMS-7")),
-        "bme280": (bme280, stream("bme280", {"temperature": wave(24, 1), "humidity": wave(42, 3), "pressure": wave(974, 2)})),
+        "ma200": (ma200.write, stream("ma200", carbon | optics | place | air, serial="MA200-0042")),
+        "afe": (afe.write, stream("afe", {"temperature": wave(25, 1), "co_we": wave(360, 9), "co_ae": wave(266, 1)}, unit="a", calibration=SHEET)),
+        "scd30": (instruments.write_scd30, stream("scd30", {"co2": wave(430, 20), "temperature": wave(26, 1), "humidity": wave(40, 3)})),
+        "li830": (li830.write, stream("li830", {"co2": wave(430, 20), "cell_temperature": wave(51.5, 0.1), "cell_pressure": wave(970, 2)})),
+        "pms5003": (instruments.write_pms5003, stream("pms5003", {n: np.rint(wave(12, 5)) for n in ("pm1", "pm25", "pm10")}, unit="1", serial="PMS-7")),
+        "bme280": (instruments.write_bme280, stream("bme280", {"temperature": wave(24, 1), "humidity": wave(42, 3), "pressure": wave(974, 2)})),
         "ardupilot": (
-            ardupilot,
+            ardupilot.write,
             stream(
                 "ardupilot",
                 place
@@ -213,7 +214,7 @@ def workbook() -> bytes:
 def all_samples(folder: Path) -> dict[str, bytes]:
     """Every format's bytes by name."""
     made = {}
-    for name, (module, one) in streams().items():
-        module.write(folder / name, one)  # type: ignore[attr-defined]
+    for name, (write, one) in streams().items():
+        write(folder / name, one)
         made[name] = (folder / name).read_bytes()
     return made | texts()

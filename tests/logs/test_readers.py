@@ -9,7 +9,7 @@ import pytest
 from samples import COUNT, START, all_samples, streams, texts
 
 from pc2dae.errors import LogError
-from pc2dae.logs import declared, read_logs
+from pc2dae.logs import ardupilot, declared, read_logs
 from pc2dae.logs.infer_suite import declared_suite, suite_for
 
 ZONE = "UTC"
@@ -17,8 +17,8 @@ ZONE = "UTC"
 
 @pytest.mark.parametrize("name", streams())
 def test_what_a_writer_wrote_its_reader_reads(name, tmp_path):
-    module, written = streams()[name]
-    module.write(tmp_path / "any-name.dat", written)
+    write, written = streams()[name]
+    write(tmp_path / "any-name.dat", written)
     (found,) = read_logs([tmp_path / "any-name.dat"]).streams
     assert found.instrument == name
     assert found.unit == written.unit
@@ -31,8 +31,8 @@ def test_what_a_writer_wrote_its_reader_reads(name, tmp_path):
 
 
 def test_a_board_comes_with_its_sheet(tmp_path):
-    module, written = streams()["afe"]
-    module.write(tmp_path / "afe.csv", written)
+    write, written = streams()["afe"]
+    write(tmp_path / "afe.csv", written)
     (found,) = read_logs([tmp_path]).streams
     assert found.calibration == written.calibration
     assert (tmp_path / "afe.calibration.json").exists()
@@ -41,8 +41,8 @@ def test_a_board_comes_with_its_sheet(tmp_path):
 def test_pymavlink_reads_our_dataflash(tmp_path):
     from pymavlink import mavutil
 
-    module, written = streams()["ardupilot"]
-    module.write(tmp_path / "log.bin", written)
+    write, written = streams()["ardupilot"]
+    write(tmp_path / "log.bin", written)
     log = mavutil.mavlink_connection(str(tmp_path / "log.bin"))
     counts = {"GPS": 0, "BARO": 0, "XKF1": 0}
     first = None
@@ -57,15 +57,17 @@ def test_pymavlink_reads_our_dataflash(tmp_path):
 
 
 def test_the_wind_an_autopilot_estimates(tmp_path):
-    module, written = streams()["ardupilot"]
-    module.write(tmp_path / "log.bin", written)
+    write, written = streams()["ardupilot"]
+    write(tmp_path / "log.bin", written)
     kind, letters = 140, "QBccccchhhhhhfff"
-    record = struct.Struct("<2sB" + "".join(module.STRUCT[letter] for letter in letters))
+    record = struct.Struct("<2sB" + "".join(ardupilot.STRUCT[letter] for letter in letters))
     labels = b"TimeUS,C,AX,AY,AZ,VWN,VWE,MN,ME,MD,MX,MY,MZ,IDX,IDY,IS"
-    more = module.HEAD + struct.pack("<BBB4s16s64s", module.FMT, kind, record.size, b"XKF2", letters.encode(), labels)
+    more = ardupilot.HEAD + struct.pack(
+        "<BBB4s16s64s", ardupilot.FMT, kind, record.size, b"XKF2", letters.encode(), labels
+    )
     for i in range(COUNT):  # towards south-east, estimated from the fifth second on
         north, east = (-150, 200) if i >= 5 else (0, 0)
-        more += record.pack(module.HEAD, kind, 60_000_000 + i * 1_000_000, 0, 0, 0, 0, north, east, *[0] * 9)
+        more += record.pack(ardupilot.HEAD, kind, 60_000_000 + i * 1_000_000, 0, 0, 0, 0, north, east, *[0] * 9)
     (tmp_path / "log.bin").write_bytes((tmp_path / "log.bin").read_bytes() + more)
     (found,) = read_logs([tmp_path / "log.bin"]).streams
     assert np.flatnonzero(np.isnan(found.columns["eastward_wind"])).tolist() == [0, 1, 2, 3, 4]
@@ -196,8 +198,8 @@ def test_black_kite_is_recognised_by_its_boards(tmp_path):
 
 
 def test_a_broken_sheet_is_refused(tmp_path):
-    module, written = streams()["afe"]
-    module.write(tmp_path / "afe.csv", written)
+    write, written = streams()["afe"]
+    write(tmp_path / "afe.csv", written)
     (tmp_path / "afe.calibration.json").write_text(
         '{"sensors": [{"sensor_type": "CO-A4", "we_sensitivity_mv_ppb": "much"}]}'
     )

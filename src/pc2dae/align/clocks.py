@@ -130,12 +130,7 @@ def compare(reference: Stream, stream: Stream, quantity: str) -> ClockFit | None
 
 
 def _compared(
-    reference: Stream,
-    stream: Stream,
-    quantity: str,
-    x: tuple[Array, Array],
-    y: tuple[Array, Array],
-    guess_s: float,
+    reference: Stream, stream: Stream, quantity: str, x: tuple[Array, Array], y: tuple[Array, Array], guess_s: float
 ) -> ClockFit:
     """The stream's clock from two records (seconds, values), searched around a guess."""
     by = f"{quantity} of {reference.key}"
@@ -168,11 +163,7 @@ def _column(stream: Stream, quantity: str) -> str | None:
 
 def _fresh(stream: Stream, name: str, origin: np.datetime64) -> tuple[Array, Array]:
     """Seconds since `origin` and values, sorted by time, without rows that repeat the previous one."""
-    repeats = np.ones(len(stream.time), dtype=bool)
-    for values in stream.columns.values():
-        repeats[1:] &= (values[1:] == values[:-1]) | (np.isnan(values[1:]) & np.isnan(values[:-1]))
-    repeats[:1] = False
-    good = ~repeats & np.isfinite(stream.columns[name])
+    good = ~stream.repeats & np.isfinite(stream.columns[name])
     seconds = (stream.time[good] - origin).astype(np.int64) / 1e9 + cut_s(stream)
     order = np.argsort(seconds, kind="stable")
     return seconds[order], stream.columns[name][good][order]

@@ -161,16 +161,10 @@ def _with_position(stream: Stream, names: Mapping[str, str]) -> tuple[dict[str, 
 
 def stale_rows(stream: Stream) -> Mask:
     """Rows that repeat the previous one in every output, for sensors whose resolution is too fine for chance."""
-    stale = np.zeros(len(stream.time), dtype=bool)
-    if stream.instrument == "csv" or len(stream.time) < 2:
-        return stale
     fine = [v for v in stream.columns.values() if np.any(np.mod(v[np.isfinite(v)], 1.0) != 0)]
-    if len(fine) < 2:
-        return stale
-    stale[1:] = True
-    for values in stream.columns.values():
-        stale[1:] &= (values[1:] == values[:-1]) | (np.isnan(values[1:]) & np.isnan(values[:-1]))
-    return stale
+    if stream.instrument == "csv" or len(fine) < 2:
+        return np.zeros(len(stream.time), dtype=bool)
+    return stream.repeats
 
 
 def bridge(values: Array, longest: int) -> tuple[Array, Mask]:

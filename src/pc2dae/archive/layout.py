@@ -15,10 +15,10 @@ from typing import Any
 import xarray as xr
 
 from pc2dae.archive.sources import digest
-from pc2dae.archive.zarr import write_zipped
 from pc2dae.atomic import write_text
 from pc2dae.errors import FlightError
 from pc2dae.flight.store import ZIPPED, write_flight
+from pc2dae.flight.zarr import write_zipped
 
 FlightRecord = dict[str, Any]  # the content of a marker: the flight's index row, and more
 DONE, FAILED = "done", "failed"

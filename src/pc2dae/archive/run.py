@@ -17,7 +17,6 @@ from pc2dae.atomic import write_text
 from pc2dae.errors import Pc2daeError, explain
 from pc2dae.response.payload import read_response
 from pc2dae.response.pooling import FlightEvidence, pool
-from pc2dae.suite import parse_suite
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -28,8 +27,7 @@ ORDER = ".order.json"  # in the archive: the last order
 
 def pending(root: Path, archive: Archive, order: Order) -> tuple[list[FlightSource], list[FlightSource]]:
     """The flights under `root` still to be processed, and all flights."""
-    suite = None if order.suite is None else parse_suite(order.suite, where="the suite")
-    sources = find_sources(root.resolve(), suite=suite, leave_out=archive.root)
+    sources = find_sources(root.resolve(), suite=order.payload, leave_out=archive.root)
     for source in sources:
         if archive.output(source.name).resolve() == source.place.resolve():
             raise Pc2daeError(f"{source.place} is the input and would be overwritten",
@@ -50,8 +48,7 @@ def with_pooled_response(
     if order.response is not None or not order.corrects_lag:
         return order
     if not archive.response.exists():
-        suite = None if order.suite is None else parse_suite(order.suite, where="the suite")
-        sources = find_sources(root.resolve(), suite=suite, leave_out=archive.root)
+        sources = find_sources(root.resolve(), suite=order.payload, leave_out=archive.root)
         chosen = [sources[i] for i in sorted({k * len(sources) // _POOLED for k in range(_POOLED)})]
         found = dict(each(client(), evidence_within, ((s.name, (limit_s, s, order)) for s in chosen)))
         evidence = [replace(e, flight=name) for name, e in sorted(found.items()) if isinstance(e, FlightEvidence)]

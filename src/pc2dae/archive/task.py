@@ -41,6 +41,11 @@ class Order:
     response: str | None = None  # likewise
 
     @property
+    def payload(self) -> Suite | None:
+        """The suite, if one overrides those of the flights."""
+        return None if self.suite is None else parse_suite(self.suite, where="the suite")
+
+    @property
     def corrects_lag(self) -> bool:
         """Whether a response makes a difference."""
         return estimates_air(_model(self.model), target=self.target)
@@ -140,8 +145,7 @@ def evidence_within(limit_s: float, source: FlightSource, order: Order) -> Fligh
     with Path(os.devnull).open("w") as nowhere:
         faulthandler.dump_traceback_later(limit_s, exit=True, file=nowhere)
         try:
-            suite = None if order.suite is None else parse_suite(order.suite, where="the suite")
-            return evidence_of(prepare(open_source(source, suite=suite, zone=order.zone)))
+            return evidence_of(prepare(open_source(source, suite=order.payload, zone=order.zone)))
         finally:
             faulthandler.cancel_dump_traceback_later()
 
@@ -159,14 +163,14 @@ def _is_same(before: FlightRecord, now: FlightRecord, archive: Archive) -> bool:
 
 
 def _made(source: FlightSource, order: Order, archive: Archive, record: FlightRecord) -> FlightRecord:
-    suite = None if order.suite is None else parse_suite(order.suite, where="the suite")
     denoiser = _model(order.model)
     if _sha256(denoiser) != order.model_sha256:
         raise ModelError(f"'{order.model}' of this worker differs from the client's", hint="install the same version")
     archive.marker(source.name).unlink(missing_ok=True)  # the present output is about to be replaced
     curves = [Calibration.model_validate_json(text) for text in order.calibration]
     clean = denoise(  # alone holds the raw flight: a day of it need not stay in memory until the clean one is written
-        open_source(source, suite=suite, zone=order.zone), model=denoiser, target=order.target, calibration=curves,
+        open_source(source, suite=order.payload, zone=order.zone),
+        model=denoiser, target=order.target, calibration=curves,
         response=None if order.response is None else parse_response(order.response, name="the response"),
     )  # fmt: skip
     clean.attrs |= {"pc2dae_source": source.name, "pc2dae_source_sha256": record["source_sha256"]}

@@ -15,10 +15,10 @@ from pc2dae.denoiser import LARGEST, WIDENED, Estimate, Job
 from pc2dae.edge.areas import with_areas
 from pc2dae.edge.card import digest
 from pc2dae.edge.clusters import ALL, RECENT, Clusters, apart, chosen_at, clusters_of, rejoined
-from pc2dae.edge.engine import Engine, Progress, Runs, Stretch, in_sequence, range_end
+from pc2dae.edge.engine import Engine, Progress, Runs, Stretch, in_sequence
 from pc2dae.edge.gap_fill import bridged
 from pc2dae.edge.lag import LagFree, Lags, within
-from pc2dae.edge.levels import Levels, of_flight, trailing
+from pc2dae.edge.levels import Levels
 from pc2dae.edge.onnx_check import Facts, card_of
 from pc2dae.edge.origin import known_from_later, origin_of
 from pc2dae.edge.protobuf import Malformed
@@ -136,7 +136,8 @@ class AdaptiveEngine(Engine):
     needs_noise = True
 
     def __init__(self, denoiser: AdaptiveDenoiser, suite: Suite) -> None:
-        self.denoiser, self.suite = denoiser, suite
+        super().__init__(suite)
+        self.denoiser = denoiser
         self.lags = denoiser.lags(suite)
         self.look_back = denoiser.look_back + self.lags.look_back
         self.look_ahead = denoiser.look_ahead + self.lags.look_ahead
@@ -145,19 +146,15 @@ class AdaptiveEngine(Engine):
         self.identity = (
             f"{denoiser.sha256 or denoiser.name} {crc32(repr((self.lags.known, self.lags.delay_doubt)).encode()):08x}"
         )
-        self.bound: Floats = np.array([channel.lower_bound for channel in suite.channels])
-        self.prior: Floats = np.array([channel.noise_sigma or np.nan for channel in suite.channels])
-        self.high = range_end(suite)
 
     def __call__(self, values: Floats, environment: Floats, valid: Mask) -> Estimate:
         """The estimate of a whole record."""
         seen = valid & (np.abs(np.nan_to_num(values, nan=np.inf)) < LARGEST)
+        levels, new = self.levels(values, seen, self.denoiser.profile)
         if self.denoiser.profile == "live":
-            levels, new = trailing(values, seen, self.bound, self.prior, self.high)
             unbounded, spread = self._in_pieces(Stretch(values, seen, new, levels, environment, slice(0)))
             reading, systematic = self.lags.answer(unbounded)
         else:
-            levels, new = of_flight(values, seen, self.bound, self.high)
             found = self._at_own_rate(*self.lags.all_in_step(values, new, levels))
             unbounded, spread, reading, systematic = found
         bounded = np.maximum(unbounded, self.bound[:, None])

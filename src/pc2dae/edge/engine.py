@@ -13,7 +13,7 @@ from pc2dae.calibration.series import CalibrationSeries
 from pc2dae.denoiser import Estimate
 from pc2dae.edge.clusters import Clusters
 from pc2dae.edge.lag import LagFree, Lags
-from pc2dae.edge.levels import Levels
+from pc2dae.edge.levels import Levels, of_flight, trailing
 from pc2dae.suite import Suite
 
 Progress = Callable[[int, int], None]  # samples done, samples in total
@@ -68,6 +68,18 @@ class Engine(ABC):
     lags: Lags  # of its channels, as far as they are undone
     before: int  # samples before an estimate that it can be made from
     identity: str  # of the model
+
+    def __init__(self, suite: Suite) -> None:
+        self.suite = suite
+        self.bound: Floats = np.array([channel.lower_bound for channel in suite.channels])
+        self.prior: Floats = np.array([channel.noise_sigma or np.nan for channel in suite.channels])
+        self.high = range_end(suite)
+
+    def levels(self, values: Floats, seen: Mask, profile: str) -> tuple[Levels, Mask]:
+        """Levels of a record, in profile `live` as in a stream, and which of its samples are new measurements."""
+        if profile == "live":
+            return trailing(values, seen, self.bound, self.prior, self.high)
+        return of_flight(values, seen, self.bound, self.high)
 
     @property
     def key(self) -> str:

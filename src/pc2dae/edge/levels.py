@@ -7,7 +7,7 @@ the record; live it is repeated every ten samples, and at every sample of the fi
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -89,14 +89,11 @@ def before(values: Floats, seen: Mask, bound: Floats, prior: Floats, *, number: 
     """Levels from sample `number` on, given the samples before it (the last 300 suffice)."""
     found = survey(values, seen, bound)
     assumed = np.isfinite(prior) & (np.isnan(found.sigma) | (number < WARMUP))
-    return Levels(
-        np.where(assumed, prior, found.sigma),
-        np.where(assumed, 0.0, found.lag1),
-        np.where(assumed, 1.0, found.doubt),
-        found.zero,
-        found.group,
-        found.held,
-        found.lowest,
+    return replace(
+        found,
+        sigma=np.where(assumed, prior, found.sigma),
+        lag1=np.where(assumed, 0.0, found.lag1),
+        doubt=np.where(assumed, 1.0, found.doubt),
     )
 
 

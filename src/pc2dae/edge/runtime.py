@@ -10,9 +10,9 @@ import numpy as np
 from pc2dae.arrays import Floats, Mask
 from pc2dae.denoiser import HOP, LARGEST, LATENCY, LEAD, WINDOW, Estimate, Job, Network, emit
 from pc2dae.edge.card import digest
-from pc2dae.edge.engine import Engine, Progress, Stretch, in_sequence, range_end
+from pc2dae.edge.engine import Engine, Progress, Stretch, in_sequence
 from pc2dae.edge.lag import Lags
-from pc2dae.edge.levels import Levels, of_flight, trailing
+from pc2dae.edge.levels import Levels
 from pc2dae.edge.onnx_check import card_of, verify_onnx
 from pc2dae.errors import ModelError
 from pc2dae.suite import Suite, parse_suite
@@ -63,28 +63,22 @@ class WindowedEngine(Engine):
     look_back, look_ahead, hop, before = LEAD, WINDOW - LEAD - HOP, HOP, LEAD
 
     def __init__(self, denoiser: WindowedDenoiser, suite: Suite) -> None:
-        self.denoiser, self.suite = denoiser, suite
+        super().__init__(suite)
+        self.denoiser = denoiser
         self.identity = denoiser.sha256 or denoiser.name
         self.needs_noise = denoiser.needs_noise
-        self.bound: Floats = np.array([channel.lower_bound for channel in suite.channels])
-        self.prior: Floats = np.array([channel.noise_sigma or np.nan for channel in suite.channels])
-        self.high = range_end(suite)
         self.rows = [denoiser.suite.names.index(name) for name in suite.names]
         self.lags = Lags(suite, {}, live=True)  # it estimates the reading
 
     def __call__(self, values: Floats, environment: Floats, valid: Mask) -> Estimate:
         """The estimate of a whole record."""
-        levels, new = self._levels(values, valid & (np.abs(np.nan_to_num(values, nan=np.inf)) < LARGEST))
+        seen = valid & (np.abs(np.nan_to_num(values, nan=np.inf)) < LARGEST)
+        levels, new = Levels.unused(values.shape), seen
+        if self.needs_noise:
+            levels, new = self.levels(values, seen, self.denoiser.profile)
         record = Stretch(values, valid, new, levels, environment, slice(0, values.shape[1]))
         pieces = self.run_record(record, size=_BATCH * HOP, progress=self.denoiser.progress)
         return in_sequence([part for _, part in pieces])
-
-    def _levels(self, values: Floats, seen: Mask) -> tuple[Levels, Mask]:
-        if not self.needs_noise:
-            return Levels.unused(values.shape), seen
-        if self.denoiser.profile == "live":
-            return trailing(values, seen, self.bound, self.prior, self.high)
-        return of_flight(values, seen, self.bound, self.high)
 
     def run(self, stretch: Stretch) -> Estimate:
         """All windows of the stretch in one call."""

@@ -114,7 +114,8 @@ class Steps(Runs):
 
     def _run(self, stretch: Stretch, origin: Floats, state: _State | None) -> Estimate | None:
         """Run the network on a block, which starts at `state`, else with the stretch; None if the state is unfit."""
-        engine, start, count = self.engine, stretch.first + stretch.wanted.start, _length(stretch.wanted)
+        engine, start = self.engine, stretch.first + stretch.wanted.start
+        count = stretch.wanted.stop - stretch.wanted.start
         lead = stretch.wanted.start if state is None else self.lead  # columns of the block before the wanted ones
         age = np.full(len(stretch.new), np.inf) if state is None else start - lead - state.last
         new, levels, free = self._in_step(stretch, lead, age)
@@ -176,10 +177,6 @@ class Steps(Runs):
         size = np.where((inputs[1] > 0) & (np.abs(inputs[0]) < LARGEST), np.abs(inputs[0]), 0.0)
         largest = np.maximum(sigma, RANGE * size).max(axis=-1, keepdims=True)
         return bool(((largest <= _SCALES * scale) & (sigma.max(axis=-1, keepdims=True) >= _FAINT * scale)).all())
-
-
-def _length(part: slice) -> int:
-    return int(part.stop - part.start)
 
 
 def _lowest(sigma: Floats) -> Floats:

@@ -21,7 +21,7 @@ from pc2dae.denoiser import Estimate
 from pc2dae.edge import levels
 from pc2dae.edge.checks import LiveChecks
 from pc2dae.edge.clock import Placement, StreamClock
-from pc2dae.edge.engine import Engine, range_end
+from pc2dae.edge.engine import Engine
 from pc2dae.edge.lag import LiveResponse, within
 from pc2dae.edge.limits import LowerLimits
 from pc2dae.edge.messages import MessageProblem, Motion, Sample, Wind, stamp
@@ -44,9 +44,7 @@ class StreamingDenoiser:
 
     def __init__(self, engine: Engine) -> None:
         self.engine, self.suite = engine, engine.suite
-        self.prior = np.array([c.noise_sigma or np.nan for c in engine.suite.channels])
-        self.high = range_end(engine.suite)
-        self.bound = np.array([c.lower_bound for c in engine.suite.channels])
+        self.bound, self.prior, self.high = engine.bound, engine.prior, engine.high
         self.payload = engine.suite if engine.calibration is None else engine.calibration.readings
         self.place = {name: row for row, name in enumerate(self.payload.names)}
         self.rows = [self.place[name] for name in engine.suite.names]  # of the readings that are estimated

@@ -17,15 +17,7 @@ from pc2dae.errors import FlightError
 from pc2dae.flags import MISSING, NOT_MEASURED
 from pc2dae.flight.cells import MAX_NUMBERS, cell_means, grid_of, longest_gap_s, without_sentinels
 from pc2dae.flight.conditions import converted_to_suite
-from pc2dae.flight.schema import (
-    add_history,
-    check_flight,
-    check_time,
-    check_variables,
-    is_regular,
-    level_of,
-    suite_of,
-)
+from pc2dae.flight.schema import add_history, check_flight, check_time, check_variables, is_regular, level_of, suite_of
 from pc2dae.flight.stream import Stream
 from pc2dae.sentinels import describe
 from pc2dae.suite import Suite

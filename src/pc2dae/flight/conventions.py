@@ -21,10 +21,7 @@ _POSITION = ("latitude", "longitude", "altitude")
 _EPOCH = np.datetime64("1970-01-01T00:00:00", "ns")
 _UNITS_OF_TIME = {"seconds": 1_000_000_000, "milliseconds": 1_000_000, "microseconds": 1_000, "nanoseconds": 1}
 
-_ALWAYS = {
-    "Conventions": "CF-1.11, ACDD-1.3",
-    "standard_name_vocabulary": "CF Standard Name Table v93",
-}
+_ALWAYS = {"Conventions": "CF-1.11, ACDD-1.3", "standard_name_vocabulary": "CF Standard Name Table v93"}
 _WITH_TRACK = {
     "featureType": "trajectory",
     "cdm_data_type": "Trajectory",

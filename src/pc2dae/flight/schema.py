@@ -91,9 +91,7 @@ def new_flight(
             np.zeros(len(stamps), np.int32) if flags is None or name not in flags else np.asarray(flags[name], np.int32)
         )
         found[f"qc_{name}"] = xr.Variable(
-            "time",
-            bits | np.where(np.isnan(found[name].values), MISSING, 0).astype(np.int32),
-            qc_attributes(name),
+            "time", bits | np.where(np.isnan(found[name].values), MISSING, 0).astype(np.int32), qc_attributes(name)
         )
     time_attrs = {"standard_name": "time", "long_name": "time, UTC", "axis": "T"}
     flight = xr.Dataset(coords={"time": ("time", stamps, time_attrs)}).assign(found)

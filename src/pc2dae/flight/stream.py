@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pc2dae.arrays import Array
+from pc2dae.arrays import Array, Mask
 
 
 @dataclass(frozen=True)
@@ -37,3 +37,11 @@ class Stream:
     def key(self) -> str:
         """As in a suite's sources: "afe/a", "bme280"."""
         return f"{self.instrument}/{self.unit}" if self.unit else self.instrument
+
+    @property
+    def repeats(self) -> Mask:
+        """Rows that equal the one before in every column."""
+        repeats = np.arange(len(self.time)) > 0
+        for values in self.columns.values():
+            repeats[1:] &= (values[1:] == values[:-1]) | (np.isnan(values[1:]) & np.isnan(values[:-1]))
+        return repeats

@@ -13,9 +13,9 @@ from pc2dae.atomic import write_text
 from pc2dae.flight.stream import Stream
 from pc2dae.logs.csv_writer import cells, column, iso, local_time, utc_offset_min, write_table, zone_text
 from pc2dae.logs.files import LogFile
-from pc2dae.logs.reader import Column, Declared, Head, named, stream_of
+from pc2dae.logs.instruments import Instrument, stated
+from pc2dae.logs.reader import Column, Head
 from pc2dae.logs.stamps import NeedsChoice
-from pc2dae.logs.table import read_table
 from pc2dae.suite import Suite
 
 GASES = ("no", "no2", "o3", "so2", "co", "h2s")  # o3 is the OX cell, which is also sensitive to NO2
@@ -55,33 +55,25 @@ def sheet_path(path: str | PathLike[str]) -> Path:
     return (log.with_suffix("") if log.suffix == ".gz" else log).with_suffix(".calibration.json")
 
 
-COLUMNS = {f"{g}_{e}_mv": Column(f"{g}_{e}", "mV") for g in GASES for e in ("we", "ae")}
-COLUMNS["pt1000_v"] = Column("pt1000", "V")
-DECLARED = Declared()  # gases need a suite; without one there are only millivolts
-
-
-def recognises(head: Head) -> bool:
-    """Match a Pt1000 and electrodes in millivolts."""
-    return head.find("DateTime", "Pt1000_V", "_WE_mV") is not None
+AFE = Instrument(
+    "afe",
+    header=("DateTime", "Pt1000_V", "_WE_mV"),
+    time=("DateTime",),
+    columns={f"{gas}_{electrode}_mv": Column(f"{gas}_{electrode}", "mV") for gas in GASES for electrode in ("we", "ae")}
+    | {"pt1000_v": Column("pt1000", "V")},
+    comment="#",
+    serial=re.compile(r"serial ([\w-]+)"),
+    unit=re.compile(r"unit (\w+)"),
+)  # it declares nothing: gases need a suite, without one there are only millivolts
+DECLARED, recognises = AFE.declared, AFE.recognises
 
 
 def read(file: LogFile, head: Head, *, zone: str | None, suite: Suite | None) -> list[Stream]:
     """Electrodes [mV] and temperature [degC], T = 20 + 1000 (V − V20); the clock's zone is in the preamble."""
-    table = read_table(
-        file,
-        is_header=lambda line: "Pt1000_V" in line,
-        time=["DateTime"],
-        wanted=lambda h: list(named(h, COLUMNS)),
-        comment="#",
-    )
-    preamble = "\n".join(table.preamble)
-    written = re.search(r"UTC([+-]\d\d:\d\d)", preamble)
-    unit = re.search(r"unit (\w+)", preamble)
-    serial = re.search(r"serial ([\w-]+)", preamble)
+    table = AFE.table(file)
     sheet = read_sheet(sheet_path(file.path)) if file.member is None and sheet_path(file.path).exists() else None
-    stream = stream_of(table, COLUMNS, "afe", zone=written[1] if written else zone, unit=unit[1] if unit else "",
-                       serial=serial[1] if serial else "")  # fmt: skip
-    return [with_sheet(stream, sheet)]
+    written = stated(table, re.compile(r"UTC([+-]\d\d:\d\d)"))
+    return [with_sheet(AFE.stream(table, zone=written or zone), sheet)]
 
 
 def with_sheet(stream: Stream, sheet: dict[str, Any] | None) -> Stream:

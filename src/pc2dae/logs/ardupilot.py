@@ -32,28 +32,9 @@ _RECORDS = (
     (133, "MSG", "QZ", "TimeUS,Message"),
 )
 STRUCT = {
-    "a": "64s",
-    "b": "b",
-    "B": "B",
-    "h": "h",
-    "H": "H",
-    "i": "i",
-    "I": "I",
-    "f": "f",
-    "d": "d",
-    "n": "4s",
-    "N": "16s",
-    "Z": "64s",
-    "c": "h",
-    "C": "H",
-    "e": "i",
-    "E": "I",
-    "L": "i",
-    "M": "B",
-    "q": "q",
-    "Q": "Q",
-    "g": "e",
-}
+    "a": "64s", "b": "b", "B": "B", "h": "h", "H": "H", "i": "i", "I": "I", "f": "f", "d": "d", "n": "4s", "N": "16s",
+    "Z": "64s", "c": "h", "C": "H", "e": "i", "E": "I", "L": "i", "M": "B", "q": "q", "Q": "Q", "g": "e",
+}  # fmt: skip
 
 
 def write(path: str | PathLike[str], stream: Stream) -> None:
@@ -75,43 +56,14 @@ def write(path: str | PathLike[str], stream: Stream) -> None:
     for us, ms, lat, lon, alt, speed, ekf, pressure, temperature in zip(
         since_us, gps_ms, *(column(stream, n).tolist() for n in names), strict=True
     ):
+        height, degrees = (value if value == value else 0.0 for value in (alt, temperature))
         if lat == lat and lon == lon:
-            out += gps.pack(
-                HEAD,
-                130,
-                us,
-                0,
-                3,
-                ms % WEEK_MS,
-                ms // WEEK_MS,
-                14,
-                70,
-                round(lat * 1e7),
-                round(lon * 1e7),
-                round((alt if alt == alt else 0.0) * 100),
-                speed,
-                0.0,
-                0.0,
-                0.0,
-                1,
-            )
+            place = round(lat * 1e7), round(lon * 1e7), round(height * 100)
+            out += gps.pack(HEAD, 130, us, 0, 3, ms % WEEK_MS, ms // WEEK_MS, 14, 70, *place, speed, 0, 0, 0, 1)
         if pressure == pressure:
-            out += baro.pack(
-                HEAD,
-                131,
-                us,
-                0,
-                0.0,
-                pressure * 100.0,
-                round((temperature if temperature == temperature else 0.0) * 100),
-                0.0,
-                us // 1000,
-                0.0,
-                0.0,
-                1,
-            )
+            out += baro.pack(HEAD, 131, us, 0, 0, pressure * 100.0, round(degrees * 100), 0, us // 1000, 0, 0, 1)
         if ekf == ekf:
-            out += xkf1.pack(HEAD, 132, us, 0, 0, 0, 0, ekf, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0, 0, 0, 0)
+            out += xkf1.pack(HEAD, 132, us, 0, 0, 0, 0, ekf, *[0] * 10)
     write_bytes(path, bytes(out))
 
 
@@ -198,20 +150,8 @@ def read(file: LogFile, head: Head, *, zone: str | None, suite: Suite | None) ->
         for label, name in (("VWE", "eastward_wind"), ("VWN", "northward_wind")):
             if core.any():
                 columns[name], units[name] = _at(boot_us, wind["TimeUS"][core], wind[label][core]), "m s-1"
-    return [
-        Stream(
-            "ardupilot",
-            "",
-            time,
-            columns,
-            units,
-            clock="gps",
-            rows_read=len(good),
-            repairs=tuple(repairs),
-            source=file.name,
-            notes={"records": total},
-        )
-    ]
+    return [Stream("ardupilot", "", time, columns, units, clock="gps", rows_read=len(good), repairs=tuple(repairs),
+                   source=file.name, notes={"records": total})]  # fmt: skip
 
 
 def _at(wanted_us: Array, us: Array, values: Array) -> Array:

@@ -16,7 +16,7 @@ from pc2dae.logs import toa5
 from pc2dae.logs.csv_writer import iso, zone_text
 from pc2dae.logs.files import LogFile
 from pc2dae.logs.header_units import unit_in
-from pc2dae.logs.reader import Declared, Head
+from pc2dae.logs.reader import Head
 from pc2dae.logs.stamps import to_utc
 from pc2dae.logs.table import LogTable, Stamps, clean_names, cut, delimiter_of, read_table
 from pc2dae.sentinels import describe, find_sentinels
@@ -27,7 +27,6 @@ LARGE_BYTES = 200_000_000  # larger files are averaged to the suite's rate while
 STAMP = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\d{1,2}:\d{2}:\d{2}|\d{10,13}(\.\d+)?$")
 _VALUE = re.compile(rf"({STAMP.pattern})|[-+]?\d*\.?\d+([eE][-+]?\d+)?$")
 _MIXING = ("ppm", "ppb", "ppt")
-DECLARED = Declared()  # channels are defined by the suite
 
 
 def columns_of(suite: Suite) -> dict[str, str]:
@@ -152,8 +151,7 @@ def _found_columns(
         if not all(name.isprintable() for name in header):
             raise LogError(f"{file.name}: not a text file", hint="name a table, or the log of a known instrument")
         raise LogError(
-            f"{file.name}: there is no time column '{time_column}'",
-            hint=nearest(time_column, [h for h in header if h]),
+            f"{file.name}: there is no time column '{time_column}'", hint=nearest(time_column, [h for h in header if h])
         )
     for channel in suite.channels:
         column = wanted[channel.name]

@@ -21,15 +21,8 @@ from pc2dae.logs.stamps import NeedsChoice
 BLOCK = 1 << 20  # bytes read at a time, which bounds memory for files of any length
 MAX_LINE = 1 << 20  # characters: no log has longer lines, and joining their pieces takes quadratic time
 HEAD = 1 << 16  # bytes available to a reader for recognising its file
-_BROKEN = (
-    EOFError,
-    zlib.error,
-    lzma.LZMAError,
-    gzip.BadGzipFile,
-    zipfile.BadZipFile,
-    NotImplementedError,
-    RuntimeError,
-)
+_BROKEN = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile, zipfile.BadZipFile, NotImplementedError,
+           RuntimeError)  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -28,24 +28,12 @@ _TIME = ("y", "m", "d", "h(utc)", "m.1", "s")
 _MISSING = -9999.0
 _MAX_ROWS = 1_000_000
 _MAX_BYTES = 1 << 28
+_CO = Channel(name="co", units="ppb", valid_max=20000.0, standard_name="mole_fraction_of_carbon_monoxide_in_air")
+_O3 = Channel(name="o3", units="ppb", valid_max=1000.0, native_rate_hz=0.25,
+              standard_name="mole_fraction_of_ozone_in_air")  # fmt: skip
+_NOX = Channel(name="nox", units="ppb", valid_max=2000.0)
 DECLARED = Declared(
-    channels=(
-        (
-            "gas",
-            Channel(name="co", units="ppb", valid_max=20000.0, standard_name="mole_fraction_of_carbon_monoxide_in_air"),
-        ),
-        (
-            "gas",
-            Channel(
-                name="o3",
-                units="ppb",
-                valid_max=1000.0,
-                native_rate_hz=0.25,
-                standard_name="mole_fraction_of_ozone_in_air",
-            ),
-        ),
-        ("gas", Channel(name="nox", units="ppb", valid_max=2000.0)),
-    ),
+    (("gas", _CO), ("gas", _O3), ("gas", _NOX)),
     motion={"latitude": "latitude", "longitude": "longitude", "altitude": "altitude"},
 )
 
@@ -77,11 +65,9 @@ def read(file: LogFile, head: Head, *, zone: str | None, suite: Suite | None) ->
             f"{file.name}: unknown workbook, without column '{absent[0]}'",
             hint="save the table as CSV and write a suite",
         )
-    table = np.array(
-        [[_number(cell) for cell in (*row, *[None] * len(header))[: len(header)]] for row in rows[1:]], dtype=np.float64
-    )
-    table = table.reshape(-1, len(header))
-    column = {name: table[:, i] for i, name in enumerate(header)}
+    whole = [(*row, *[None] * len(header))[: len(header)] for row in rows[1:]]  # a row may be shorter than the header
+    table = np.array([[_number(cell) for cell in row] for row in whole], dtype=np.float64)
+    column = dict(zip(header, table.reshape(-1, len(header)).T, strict=True))
     parts = np.array([column[name] for name in _TIME])
     good = np.isfinite(parts).all(axis=0) & (parts[0] > 1900) & (parts[0] < 2200) & (parts[1] >= 1) & (parts[1] <= 12)
     good &= (np.abs(parts[2:]) < 100).all(axis=0)
@@ -91,18 +77,11 @@ def read(file: LogFile, head: Head, *, zone: str | None, suite: Suite | None) ->
     months = ((year - 1970) * 12 + month - 1).astype(np.int64).astype("datetime64[M]").astype("datetime64[ns]")
     seconds = (day - 1) * 86400 + hour * 3600 + minute * 60 + second
     time = months + np.round(seconds * 1000).astype(np.int64).astype("timedelta64[ms]")
-    columns = {
-        new.name: np.where(column[old] == _MISSING, np.nan, column[old])[good] * new.factor
-        for old, new in COLUMNS.items()
-        if old in column
-    }
+    used = {new: column[old][good] for old, new in COLUMNS.items() if old in column}
+    columns = {new.name: np.where(x == _MISSING, np.nan, x) * new.factor for new, x in used.items()}
     repairs = (f"{int((~good).sum()):,} rows without date and time left out",) if not good.all() else ()
-    units = {new.name: new.units for old, new in COLUMNS.items() if old in column}
-    return [
-        Stream(
-            "goamazon", "", time, columns, units, clock="gps", rows_read=len(table), repairs=repairs, source=file.name
-        )
-    ]
+    return [Stream("goamazon", "", time, columns, {new.name: new.units for new in used}, clock="gps",
+                   rows_read=len(table), repairs=repairs, source=file.name)]  # fmt: skip
 
 
 def _number(cell: object) -> float:

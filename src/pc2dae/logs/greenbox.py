@@ -11,49 +11,21 @@ import numpy as np
 from pc2dae.errors import LogError
 from pc2dae.flight.stream import Stream
 from pc2dae.logs.files import LogFile
+from pc2dae.logs.instruments import WEATHER
 from pc2dae.logs.reader import Column, Declared, Head, stream_of
 from pc2dae.logs.table import LogTable, Stamps, read_table
 from pc2dae.suite import Channel, Suite
 
 # Column names of the headerless variant, in order; R writes them with a point for every special character.
 NAMES = (
-    "GPS_Date_Time_(GMT)",
-    "Latitude_(DM)",
-    "Longitude_(DM)",
-    "Latitude_(DMS)",
-    "Longitude_(DMS)",
-    "Altitude_()",
-    "Course_Degrees",
-    "RTC_Date_Time_(PST)",
-    "PM01_STD(ug/m3)",
-    "PM2.5_STD(ug/m3)",
-    "PM10_STD(ug/m3)",
-    "PM01_ENV(ug/m3)",
-    "PM2.5_ENV(ug/m3)",
-    "PM10_ENV(ug/m3)",
-    "Particles0.3_(um/0.1L_air)",
-    "Particles0.5_(um/0.1L_air)",
-    "Particles1.0_(um/0.1L_air)",
-    "Particles2.5_(um/0.1L_air)",
-    "Particles5.0_(um/0.1L_air)",
-    "Particles10.0_(um/0.1L_air)",
-    "CO2_(ppm)",
-    "CO_raw(ppm)",
-    "CO_temp_(C)",
-    "CO_humid_(%)",
-    "SHT_Temp_(C)",
-    "SHT_Humid_(%)",
-    "SHT_DewP_(C)",
-    "BME_temp(C)",
-    "BME_press(mb)",
-    "BME_humid(%)",
-    "BME_alt(m)",
-    "MPL_Press_(hPa)",
-    "Can_1_status",
-    "Can_2_status",
-    "airborne(0-Y 1-N)",
-    "Calib_status",
-)
+    "GPS_Date_Time_(GMT)", "Latitude_(DM)", "Longitude_(DM)", "Latitude_(DMS)", "Longitude_(DMS)", "Altitude_()",
+    "Course_Degrees", "RTC_Date_Time_(PST)", "PM01_STD(ug/m3)", "PM2.5_STD(ug/m3)", "PM10_STD(ug/m3)",
+    "PM01_ENV(ug/m3)", "PM2.5_ENV(ug/m3)", "PM10_ENV(ug/m3)", "Particles0.3_(um/0.1L_air)",
+    "Particles0.5_(um/0.1L_air)", "Particles1.0_(um/0.1L_air)", "Particles2.5_(um/0.1L_air)",
+    "Particles5.0_(um/0.1L_air)", "Particles10.0_(um/0.1L_air)", "CO2_(ppm)", "CO_raw(ppm)", "CO_temp_(C)",
+    "CO_humid_(%)", "SHT_Temp_(C)", "SHT_Humid_(%)", "SHT_DewP_(C)", "BME_temp(C)", "BME_press(mb)", "BME_humid(%)",
+    "BME_alt(m)", "MPL_Press_(hPa)", "Can_1_status", "Can_2_status", "airborne(0-Y 1-N)", "Calib_status",
+)  # fmt: skip
 COLUMNS = {
     "pm01_env": Column("pm1", "ug m-3"),
     "pm2_5_env": Column("pm25", "ug m-3"),
@@ -69,31 +41,20 @@ COLUMNS = {
     "altitude": Column("altitude", "m"),
 }
 _WRAPPED = 65000.0  # [ppm] larger values are negative readings wrapped around in 16 bits
+# CO2 is not compensated: at 711 to 717 hPa clean air read 240 to 250 ppm and span gas 0.54 to 0.60 of its value, as
+# 1.6 % per kPa predicts (0.57), the figure in the data sheets of Senseair's modules.
+_CO2 = Channel(name="co2", units="ppm", lower_bound=300.0, valid_min=300.0, valid_max=20000.0, native_rate_hz=0.5,
+               pressure_exponent=1.6)  # fmt: skip
+_PM = [
+    Channel(name=name, units="ug m-3", valid_min=0.0, valid_max=1000.0, native_rate_hz=0.5)
+    for name in ("pm1", "pm25", "pm10")
+]
 DECLARED = Declared(
-    channels=(
-        (
-            "co2",
-            Channel(
-                name="co2",
-                units="ppm",
-                lower_bound=300.0,
-                valid_min=300.0,
-                valid_max=20000.0,
-                native_rate_hz=0.5,
-                # Not compensated: at 711 to 717 hPa clean air read 240 to 250 ppm and span gas 0.54 to 0.60 of its
-                # value, as 1.6 % per kPa predicts (0.57), the figure in the data sheets of Senseair's modules.
-                pressure_exponent=1.6,
-            ),
-        ),
-        ("gas", Channel(name="co", units="ppm", valid_min=-5.0, valid_max=1000.0)),
-        *(
-            ("pm", Channel(name=n, units="ug m-3", valid_min=0.0, valid_max=1000.0, native_rate_hz=0.5))
-            for n in ("pm1", "pm25", "pm10")
-        ),
-    ),
-    environment={"air_temperature": "temperature", "relative_humidity": "humidity", "air_pressure": "pressure"},
+    (("co2", _CO2), ("gas", Channel(name="co", units="ppm", valid_min=-5.0, valid_max=1000.0)),
+     *(("pm", channel) for channel in _PM)),
+    environment=WEATHER,
     motion={"latitude": "latitude", "longitude": "longitude", "altitude": "altitude"},
-)
+)  # fmt: skip
 _ROW = re.compile(r'^("?\d*"?,)?[^,]*,"?\d+ \d+\.\d+ ?[NS]"?,"?\d+ \d+\.\d+ ?[EW]"?,')
 _CLOCKS = ("GPS_Date_Time", "RTC_Date_Time")
 _GPS_TIME = "gps_date_time_gmt"

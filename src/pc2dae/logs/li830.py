@@ -13,7 +13,7 @@ from pc2dae.flight.stream import Stream
 from pc2dae.logs.cells import Cells
 from pc2dae.logs.csv_writer import cells, column, iso
 from pc2dae.logs.files import LogFile, lines
-from pc2dae.logs.reader import Declared, Head
+from pc2dae.logs.reader import Column, Declared, Head
 from pc2dae.logs.stamps import StampParser, to_utc
 from pc2dae.suite import Channel, Suite
 
@@ -34,27 +34,14 @@ def write(path: str | PathLike[str], stream: Stream) -> None:
 
 
 TAGS = {
-    "co2": ("co2", "ppm", 1.0),
-    "celltemp": ("cell_temperature", "degC", 1.0),
-    "cellpres": ("cell_pressure", "hPa", 10.0),
-    "flowrate": ("flow", "L min-1", 1.0),
+    "co2": Column("co2", "ppm"),
+    "celltemp": Column("cell_temperature", "degC"),
+    "cellpres": Column("cell_pressure", "hPa", 10.0),
+    "flowrate": Column("flow", "L min-1"),
 }
-DECLARED = Declared(
-    channels=(
-        (
-            "co2",
-            Channel(
-                name="co2_li830",
-                column="co2",
-                units="ppm",
-                lower_bound=300.0,
-                valid_min=300.0,
-                valid_max=20000.0,
-                t90_s=2.0,
-            ),
-        ),
-    )
-)
+_CO2 = Channel(name="co2_li830", column="co2", units="ppm", lower_bound=300.0, valid_min=300.0, valid_max=20000.0,
+               t90_s=2.0)  # fmt: skip
+DECLARED = Declared((("co2", _CO2),))
 _RECORD = re.compile(r"^(\S+)\s+<li8[0-9]{2}>\s*<data>(.*)</data>\s*</li8[0-9]{2}>\s*$", re.IGNORECASE)
 _VALUE = re.compile(r"<(\w+)>\s*([-+0-9.eE]+)\s*</\1>")
 
@@ -95,21 +82,11 @@ def read(file: LogFile, head: Head, *, zone: str | None, suite: Suite | None) ->
     if not good.all():
         first = at[int(np.argmin(good))]
         repairs.append(f"{int((~good).sum()):,} rows whose time stamp cannot be read left out (first: line {first:,})")
-    columns = {TAGS[tag][0]: np.array(column)[good] * TAGS[tag][2] for tag, column in values.items()}
-    columns = {name: column for name, column in columns.items() if not np.isnan(column).all()}
-    units = {name: unit for name, unit, _ in TAGS.values() if name in columns}
-    return [
-        Stream(
-            "li830",
-            "",
-            time[good],
-            columns,
-            units,
-            rows_read=len(stamps) + len(broken),
-            repairs=tuple(repairs),
-            source=file.name,
-        )
-    ]
+    read = {new: np.array(values[tag])[good] * new.factor for tag, new in TAGS.items()}
+    read = {new: column for new, column in read.items() if not np.isnan(column).all()}
+    columns, units = {new.name: x for new, x in read.items()}, {new.name: new.units for new in read}
+    return [Stream("li830", "", time[good], columns, units, rows_read=len(stamps) + len(broken), repairs=tuple(repairs),
+                   source=file.name)]  # fmt: skip
 
 
 def _number(text: str | None) -> float:

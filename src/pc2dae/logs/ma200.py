@@ -11,8 +11,8 @@ from pc2dae.errors import LogError
 from pc2dae.flight.stream import Stream
 from pc2dae.logs.csv_writer import cells, column, iso, local_time, utc_offset_min, write_table
 from pc2dae.logs.files import LogFile
-from pc2dae.logs.reader import Column, Declared, Head, named, plain, stream_of
-from pc2dae.logs.table import read_table
+from pc2dae.logs.instruments import BLACK_CARBON, Instrument
+from pc2dae.logs.reader import Column, Declared, Head, plain
 from pc2dae.suite import Channel, Suite
 from pc2dae.suite.instruments import RULES
 
@@ -107,43 +107,40 @@ COLUMNS = {
 for _wave in ("uv", "blue", "green", "red", "ir"):
     COLUMNS |= {f"{_wave}_{x}": Column(f"{_wave}_{x}", "1") for x in ("sen1", "sen2", "ref", "atn1", "atn2", "k")}
     COLUMNS |= {f"{_wave}_{x}": Column(f"{_wave}_{x}", "ng m-3") for x in ("bc1", "bc2", "bcc")}
-_BC = "mass_concentration_of_absorption_equivalent_black_carbon_of_dry_aerosol_particles_in_air"
+_CHANNELS = [
+    Channel(name=f"bc_{wave}_{spot}", column=f"{wave}_bc{spot}", units="ng m-3", valid_min=-200000.0,
+            valid_max=1000000.0, detection_limit=30.0, wavelength_nm=nm, standard_name=BLACK_CARBON)
+    for wave, nm in (("uv", 375), ("ir", 880)) for spot in (1, 2)
+]  # fmt: skip
 DECLARED = Declared(
-    channels=tuple(
-        (
-            "bc",
-            Channel(
-                name=f"bc_{wave}_{spot}",
-                column=f"{wave}_bc{spot}",
-                units="ng m-3",
-                valid_min=-200000.0,
-                valid_max=1000000.0,
-                detection_limit=30.0,
-                wavelength_nm=nm,
-                standard_name=_BC,
-            ),
-        )
-        for wave, nm in (("uv", 375), ("ir", 880))
-        for spot in (1, 2)
-    ),
+    tuple(("bc", channel) for channel in _CHANNELS),
     motion={"latitude": "latitude", "longitude": "longitude", "ground_speed": "gps_speed"},
 )
 
 
-def recognises(head: Head) -> bool:
-    """Match serial number, tape and the infrared channel in one line."""
-    return head.find("Serial number", "Tape position", "IR BC1") is not None
+def _time_column(header: list[str]) -> list[str]:
+    known = {plain(name): name for name in header}
+    single = [[name] for name in ("date_time_local", "date_time_gmt", "date_time_utc", "date_time")]
+    for wanted in (*single, ["date_local", "time_local"]):
+        if all(name in known for name in wanted):
+            return [known[name] for name in wanted]
+    return ["Date / time local"]
+
+
+MA200 = Instrument(
+    "ma200",
+    header=("Serial number", "Tape position", "IR BC1"),
+    time=_time_column,
+    columns=COLUMNS,
+    declared=DECLARED,
+    serial="Serial number",
+)
+recognises = MA200.recognises
 
 
 def read(file: LogFile, head: Head, *, zone: str | None, suite: Suite | None) -> list[Stream]:
     """Optics, attenuation and black carbon [ng m-3]; stamps local with their offset in minutes, or already GMT."""
-    table = read_table(
-        file,
-        is_header=lambda line: "Tape position" in line and "IR BC1" in line,
-        time=_time_column,
-        wanted=lambda h: list(named(h, COLUMNS)),
-        texts=["Serial number"],
-    )
+    table = MA200.table(file)
     is_gmt = "gmt" in plain(_time_column(table.header)[0])
     offset = next((table.numbers.pop(n) for n in list(table.numbers) if plain(n) == "timezone_offset"), None)
     table.header = [name for name in table.header if plain(name) != "timezone_offset"]
@@ -152,19 +149,4 @@ def read(file: LogFile, head: Head, *, zone: str | None, suite: Suite | None) ->
         if np.abs(minutes).max() > 14 * 60:
             raise LogError(f"{file.name}: a time zone offset of {np.abs(minutes).max():g} minutes is not possible")
         table = replace(table, time=table.time - minutes.astype("timedelta64[m]"), is_zoned=True)
-    serial = next((s for s in table.texts.get("Serial number", []) if s), "")
-    return [stream_of(table, COLUMNS, "ma200", zone="UTC" if is_gmt else zone, serial=serial)]
-
-
-def _time_column(header: list[str]) -> list[str]:
-    known = {plain(name): name for name in header}
-    for wanted in (
-        ("date_time_local",),
-        ("date_time_gmt",),
-        ("date_time_utc",),
-        ("date_time",),
-        ("date_local", "time_local"),
-    ):
-        if all(name in known for name in wanted):
-            return [known[name] for name in wanted]
-    return ["Date / time local"]
+    return [MA200.stream(table, zone="UTC" if is_gmt else zone)]

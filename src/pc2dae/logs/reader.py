@@ -44,7 +44,7 @@ class Declared:
 
 
 class Reader(Protocol):
-    """The interface of a reader module."""
+    """The interface of a reader module, for logs that are not one plain table (`instruments`)."""
 
     DECLARED: Declared
 

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 
@@ -15,52 +14,34 @@ from pc2dae.errors import LogError
 from pc2dae.flight.csv import is_flight_table
 from pc2dae.flight.store import WRITE_ONLY
 from pc2dae.flight.stream import Stream
-from pc2dae.logs import (
-    ae51,
-    afe,
-    ardupilot,
-    bme280,
-    csv,
-    flight_computer,
-    goamazon,
-    greenbox,
-    icartt,
-    li830,
-    li7810,
-    licor,
-    ma200,
-    pms5003,
-    quantaq,
-    scd30,
-    stap,
-    toa5,
-)
+from pc2dae.logs import afe, ardupilot, csv, goamazon, greenbox, icartt, instruments, li830, ma200, toa5
 from pc2dae.logs.files import LogFile, find_files, head_lines
+from pc2dae.logs.instruments import Instrument
 from pc2dae.logs.join import joined, rows_of
-from pc2dae.logs.reader import Declared, Head
+from pc2dae.logs.reader import Declared, Head, Reader
 from pc2dae.logs.stamps import NeedsChoice
 from pc2dae.suite import Suite
 
 Period = tuple[np.datetime64 | None, np.datetime64 | None]
-READERS: dict[str, ModuleType] = {
+READERS: dict[str, Instrument | Reader] = {
     "ma200": ma200,
-    "ae51": ae51,
+    "ae51": instruments.AE51,
     "afe": afe,
-    "scd30": scd30,
+    "scd30": instruments.SCD30,
     "li830": li830,
-    "licor": licor,
-    "li7810": li7810,
-    "pms5003": pms5003,
-    "bme280": bme280,
+    "licor": instruments.LICOR,
+    "li7810": instruments.LI7810,
+    "pms5003": instruments.PMS5003,
+    "bme280": instruments.BME280,
     "ardupilot": ardupilot,
-    "quantaq": quantaq,
-    "stap": stap,
-    "flight_computer": flight_computer,
+    "quantaq": instruments.QUANTAQ,
+    "stap": instruments.STAP,
+    "flight_computer": instruments.FLIGHT_COMPUTER,
     "greenbox": greenbox,
     "goamazon": goamazon,
     "icartt": icartt,
 }
-DECLARED_BY = READERS | {"li840a": licor, "csv": csv}  # by a stream's instrument
+DECLARED_BY = {**READERS, "li840a": instruments.LICOR}  # by a stream's instrument
 
 
 @dataclass(frozen=True)
@@ -83,8 +64,10 @@ def declared(stream: Stream) -> Declared:
     """The declared channels of a stream, used when no suite is given."""
     if stream.instrument == "icartt":
         return icartt.declared(stream)
-    found: Declared = DECLARED_BY[stream.instrument].DECLARED
-    return found
+    reader = DECLARED_BY.get(stream.instrument)
+    if reader is None:  # a plain CSV, whose channels a suite defines
+        return Declared()
+    return reader.declared if isinstance(reader, Instrument) else reader.DECLARED
 
 
 def read_logs(
@@ -140,8 +123,7 @@ def read_file(file: LogFile, *, zone: str | None = None, suite: Suite | None = N
             return csv.read(file, head, zone=zone, suite=suite)
         for reader in READERS.values():
             if reader.recognises(head):
-                streams: list[Stream] = reader.read(file, head, zone=zone, suite=suite)
-                return [_without_constants(s, suite) for s in streams]
+                return [_without_constants(s, suite) for s in reader.read(file, head, zone=zone, suite=suite)]
         return csv.read(file, head, zone=zone, suite=_plain_suite(file, head, suite))
     except (OverflowError, RecursionError) as error:
         raise LogError(f"{file.name}: cannot be read ({type(error).__name__}: {error})") from None

@@ -244,10 +244,7 @@ class StampParser:
         is_zoned = "%z" in self.format or "%Z" in self.format
         try:
             parsed = pd.to_datetime(
-                pd.Series(cells.texts(), dtype=object),
-                format=self.format,
-                errors="coerce",
-                utc=is_zoned,
+                pd.Series(cells.texts(), dtype=object), format=self.format, errors="coerce", utc=is_zoned
             )
         except (ValueError, TypeError) as error:
             raise LogError(

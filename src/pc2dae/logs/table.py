@@ -43,7 +43,8 @@ def read_table(
     for piece in lines(file, repairs):
         if builder is None:
             texts_left, first = piece.texts, piece.first
-            at = _header_at(texts_left, is_header) if header is None else max(skip - first + 1, 0)
+            named = (number for number, text in enumerate(texts_left) if is_header(text))
+            at = next(named, None) if header is None else max(skip - first + 1, 0)
             looked += len(texts_left)
             if at is None or at >= len(texts_left):
                 preamble += texts_left
@@ -51,7 +52,8 @@ def read_table(
                     break
                 continue
             preamble += texts_left[:at]
-            sample = [t for t in texts_left[at + 1 : at + 30] if t.strip() and not _is_comment(t, comment)][:5]
+            after = [t for t in texts_left[at + 1 : at + 30] if t.strip()]
+            sample = [t for t in after if comment is None or not t.startswith(comment)][:5]
             if header is None:
                 separator = delimiter_of(texts_left[at], sample)
                 names, line = clean_names(cut(texts_left[at], separator)), texts_left[at]
@@ -92,19 +94,11 @@ def _signs(layout: Layout) -> dict[str, str]:
     return decimal_signs(evidence, layout.wanted, file=layout.file.name, separator=layout.separator)
 
 
-def _is_comment(line: str, comment: str | None) -> bool:
-    return comment is not None and line.startswith(comment)
-
-
 def _is_row(line: str, separator: str, width: int) -> bool:
     """Whether a line before the header resembles a table row: most cells are filled, and one is a number."""
     cells = [cell.strip() for cell in cut(line, separator)]
     is_long = len(cells) > max(width / 2, 1) and not line.startswith("#")
     return is_long and any(re.fullmatch(r"[-+]?\d*\.?\d+([eE][-+]?\d+)?", cell) for cell in cells)
-
-
-def _header_at(texts: list[str], is_header: Callable[[str], bool]) -> int | None:
-    return next((i for i, text in enumerate(texts) if is_header(text)), None)
 
 
 def _named_rows(names: list[str], sample: list[str], separator: str) -> list[str]:

@@ -56,15 +56,13 @@ def screen(flight: xr.Dataset) -> xr.Dataset:
     moving = np.array([moves(v, ok, sigma=s) for v, ok, s in zip(values, valid, sigma, strict=True)])
     for row, channel in enumerate(suite.channels):
         others = [i for i, key in enumerate(instruments) if key != instruments[row]]
-        bits[channel.name] |= _with_noise(
-            values[row],
-            valid[row],
-            channel,
-            suite.rate_hz,
-            float(sigma[row]),
-            np.logical_or.reduce(moving[others], axis=0),
-            _limits(flight, channel)[1],
-        )
+        level, accompanied = float(sigma[row]), np.logical_or.reduce(moving[others], axis=0)
+        bits[channel.name] |= spike(
+            values[row], valid[row], sigma=level, lower_bound=channel.lower_bound, t90_s=channel.t90_s,
+            rate_hz=suite.rate_hz, accompanied=accompanied, valid_max=_limits(flight, channel)[1],
+        ) | checks.below_bound(
+            values[row], valid[row], sigma=level, lower_bound=channel.lower_bound, rate_hz=suite.rate_hz
+        )  # fmt: skip
     judged: dict[str, xr.Variable] = {}  # assigned in one call: xarray copies all variables on each assignment
     for channel in suite.channels:
         qc = f"qc_{channel.name}"
@@ -140,28 +138,6 @@ def _flat_line(values: Array, bits: Bits, channel: Channel, rate_hz: float, sigm
     held = max(round(rate_hz / channel.native_rate_hz), 1) if channel.native_rate_hz is not None else 1
     held = max(held, checks.written_every(values)[0])
     return checks.flat_line(values, sigma=sigma, lower_bound=channel.lower_bound, samples=10 * held, valid=valid)
-
-
-def _with_noise(
-    values: Array,
-    valid: Mask,
-    channel: Channel,
-    rate_hz: float,
-    sigma: float,
-    accompanied: Mask,
-    valid_max: float | None,
-) -> Bits:
-    bits = spike(
-        values,
-        valid,
-        sigma=sigma,
-        lower_bound=channel.lower_bound,
-        t90_s=channel.t90_s,
-        rate_hz=rate_hz,
-        accompanied=accompanied,
-        valid_max=valid_max,
-    )
-    return bits | checks.below_bound(values, valid, sigma=sigma, lower_bound=channel.lower_bound, rate_hz=rate_hz)
 
 
 def _by_instrument(flight: xr.Dataset, suite: Suite, channel: Channel, values: Array) -> Bits:

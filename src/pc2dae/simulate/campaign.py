@@ -14,7 +14,7 @@ import xarray as xr
 
 from pc2dae.atomic import write_bytes
 from pc2dae.flight.stream import Stream
-from pc2dae.logs import afe, ardupilot, bme280, li830, ma200, pms5003, read_logs, scd30
+from pc2dae.logs import afe, ardupilot, instruments, li830, ma200, read_logs
 from pc2dae.simulate.aethalometer import fly_ma200
 from pc2dae.simulate.atmosphere import heated, weather
 from pc2dae.simulate.electrochemical import fly_boards
@@ -98,10 +98,10 @@ def read_flight_files(folder: str | PathLike[str]) -> tuple[xr.Dataset, xr.Datas
 WRITERS: dict[str, tuple[Callable[[Path, Stream], None], str]] = {
     "ma200": (ma200.write, "MA200-0187_S0016_{stamp}.csv"),
     "afe": (afe.write, "afe_{unit}.csv"),
-    "scd30": (scd30.write, "scd30.csv"),
+    "scd30": (instruments.write_scd30, "scd30.csv"),
     "li830": (li830.write, "li830.log"),
-    "pms5003": (pms5003.write, "pms5003_{unit}.csv"),
-    "bme280": (bme280.write, "bme280.csv"),
+    "pms5003": (instruments.write_pms5003, "pms5003_{unit}.csv"),
+    "bme280": (instruments.write_bme280, "bme280.csv"),
     "ardupilot": (ardupilot.write, "00000042.bin"),
 }
 
