@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pc2dae.web.columns import ColumnFile, write_columns
+from pc2dae.web.series import ColumnFile, write_columns
 
 
 def test_columns_come_back_and_objects_do_not(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from pc2dae.logs.header_units import unit_in
 from pc2dae.web.problems import Refused
 from pc2dae.web.schemas import MappedChannel, Mapping, Question
 
@@ -48,15 +47,12 @@ def _put(mapping: dict[str, Any], question: Question, answer: str) -> None:
         mapping["channels"] = both if answer == BOTH else [c for c in one if c.column not in left_out]
     elif question.kind == "unit":
         of = question.column or ""
-        is_channel = of in [c.column for c in channels]
         if answer == IGNORE:
             mapping["channels"] = [c for c in channels if c.column != question.column]
             mapping["motion"] = {k: v for k, v in mapping["motion"].items() if v != question.column}
-        elif is_channel:
+        elif of in _read(mapping):
             mapping["channels"] = [c.model_copy(update={"units": answer}) if c.column == of else c for c in channels]
-            mapping["column_units"] |= {of: answer} if unit_in(of, answer) not in (None, answer) else {}
-        elif question.column in mapping["motion"].values():
-            mapping["column_units"][question.column] = answer
+            mapping["column_units"][of] = answer
 
 
 def _read(mapping: dict[str, Any]) -> list[str]:

@@ -6,31 +6,36 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
+from fastapi.openapi.utils import get_openapi
 from fastapi.responses import FileResponse, JSONResponse, Response
 from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
+from starlette.routing import Match
 from starlette.staticfiles import StaticFiles
 
 from pc2dae import __version__
 from pc2dae.errors import Pc2daeError
 from pc2dae.view import assets
-from pc2dae.web import alarms_api, compare_api, flights_api, live_api, server_api
-from pc2dae.web.auth import Guard
+from pc2dae.web import alarms_api, compare, flights_api, live_api, server_api
+from pc2dae.web.auth import COOKIE, Guard
 from pc2dae.web.body import SmallBody
-from pc2dae.web.head import HeadRequests, allowed
 from pc2dae.web.jobs import QueueFull
-from pc2dae.web.openapi import describe, operation_id
 from pc2dae.web.problems import KINDS, Refused, nothing
-from pc2dae.web.reference import reference
 from pc2dae.web.schemas import ApiError
 from pc2dae.web.settings import Settings
 from pc2dae.web.station import Station
 
 STATIC = Path(__file__).parent / "static"
 _REVALIDATE = {"Cache-Control": "no-cache"}  # browsers cache the files but revalidate them
+_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+_SCHEMES = {
+    "bearer": {"type": "http", "scheme": "bearer", "description": "the token that `pc2dae serve` was started with"},
+    "cookie": {"type": "apiKey", "in": "cookie", "name": COOKIE, "description": "set by opening `/?token=…` once"},
+}
 
 
 class _Files(StaticFiles):
@@ -58,11 +63,11 @@ def create_app(settings: Settings) -> Guard:
         title="pc2dae ground station", version=__version__, lifespan=life, docs_url=None, redoc_url=None,
         description="Upload a flight, view it, compare methods, download, watch live.",
         responses={"4XX": {"model": ApiError, "description": "refused, with the reason in one line"}},
-        redirect_slashes=False, generate_unique_id_function=operation_id,
+        redirect_slashes=False, generate_unique_id_function=lambda route: route.name,
     )  # fmt: skip
     app.state.station = station
     app.include_router(flights_api.routes)
-    app.include_router(compare_api.routes)
+    app.include_router(compare.routes)
     app.include_router(server_api.routes)
     app.include_router(live_api.routes)
     app.include_router(alarms_api.routes)
@@ -70,22 +75,29 @@ def create_app(settings: Settings) -> Guard:
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
     app.add_api_route("/", _page, include_in_schema=False)
-    app.add_api_route("/docs", lambda: reference(app.openapi()), include_in_schema=False)
-    schema = cache(lambda: describe(app, needs_token=settings.token is not None))
-    app.openapi = schema  # type: ignore[method-assign]
+    app.openapi = cache(lambda: _described(app, settings))  # type: ignore[method-assign]
     app.mount("/static/view", _Files(directory=assets.STATIC), name="view")
     app.mount("/static/uplot", _Files(directory=assets.uplot_folder()), name="uplot")
     app.mount("/static", _Files(directory=STATIC, check_dir=False), name="static")
     app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=4)
     app.add_middleware(SmallBody, limits=settings.limits)
-    app.add_middleware(HeadRequests)
     return Guard(app, settings, station)
+
+
+def _described(app: FastAPI, settings: Settings) -> dict[str, Any]:
+    """The OpenAPI description, with the token where one is required."""
+    schema = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
+    if settings.token is not None:
+        schema["components"]["securitySchemes"] = _SCHEMES
+        schema["security"] = [{"bearer": []}, {"cookie": []}]
+        schema["paths"]["/health"]["get"]["security"] = []
+    return schema
 
 
 def _page() -> Response:
     page = STATIC / "index.html"
     if not page.is_file():
-        return JSONResponse({"error": "the page is not installed", "hint": "the API is described at /docs"}, 404)
+        return JSONResponse({"error": "the page is not installed", "hint": "its API is at /openapi.json"}, 404)
     return FileResponse(page, headers=_REVALIDATE)
 
 
@@ -108,8 +120,16 @@ async def _invalid(request: Request, error: Exception) -> Response:
 
 async def _http(request: Request, error: Exception) -> Response:
     status, detail = (error.status_code, error.detail) if isinstance(error, HTTPException) else (400, str(error))
-    headers = {"Allow": allowed(request)} if status == 405 else getattr(error, "headers", None)
+    headers = {"Allow": _allowed(request)} if status == 405 else getattr(error, "headers", None)
     return _problem(status, str(detail)[:200].lower(), headers=headers)
+
+
+def _allowed(request: Request) -> str:
+    """The methods of a path."""
+    routes = request.app.router.routes
+    known = [m for m in _METHODS if any(r.matches({**request.scope, "method": m})[0] == Match.FULL for r in routes)]
+    is_file = request.url.path.startswith("/static/")  # mounted: matches every method
+    return "GET, HEAD" if is_file else ", ".join(known + ["HEAD"] * ("GET" in known))
 
 
 def _problem(status: int, error: str, hint: str | None = None, headers: dict[str, str] | None = None) -> Response:

@@ -9,7 +9,7 @@ from pc2dae.atomic import write_text
 from pc2dae.suite import Channel
 from pc2dae.view.flight_view import FlightView, json_text
 from pc2dae.view.plumes import plume_facts
-from pc2dae.web.columns import write_columns
+from pc2dae.web.series import write_columns
 
 
 def write_json(path: Path, data: Any) -> None:

@@ -30,6 +30,8 @@ from pc2dae.web.view_models import FlightDetail, FlightShown, PlumesShown, Serie
 routes = APIRouter(prefix="/api/flights", tags=["flights"])
 _MOST_MS = 4e12  # the year 2096
 Moment = Annotated[float | None, Query(ge=-_MOST_MS, le=_MOST_MS, allow_inf_nan=False, description="ms since 1970")]
+Channels = Annotated[str | None, Query(max_length=4000, description="names with commas between them")]
+Points = Annotated[int, Query(ge=10, le=20_000)]
 RunKey = Annotated[Key | None, Query(description="default: the flight's first run")]
 _FORM = {
     "requestBody": {
@@ -180,15 +182,14 @@ def get_series(
     station: At,
     flight: Of,
     run: Key | None = None,
-    channels: Annotated[str | None, Query(max_length=4000, description="names with commas between them")] = None,
+    channels: Channels = None,
     start: Annotated[Moment, Query(alias="from")] = None,
     stop: Annotated[Moment, Query(alias="to")] = None,
-    points: Annotated[int, Query(ge=10, le=20_000)] = 1500,
+    points: Points = 1500,
 ) -> Response:
     """Raw, estimate, 90 % band and flags over time; thinned to `points` so that no peak is lost."""
     chosen = ready_run(station, flight, run) if run is not None else None
-    names = [n for n in channels.split(",") if n] if channels is not None else None
-    text = series(station.store, flight, chosen, channels=names, start=start, stop=stop, points=points)
+    text = series(station.store, flight, chosen, channels=channels, start=start, stop=stop, points=points)
     return Response(text, media_type="application/json")
 
 

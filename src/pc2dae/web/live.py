@@ -21,7 +21,7 @@ from pc2dae.web.forks import Template
 from pc2dae.web.live_connection import BrokerConnection
 from pc2dae.web.live_feed import LiveFeed
 from pc2dae.web.live_match import Match, Payload
-from pc2dae.web.live_models import Connect, LinkState, LiveState, Replay
+from pc2dae.web.live_models import Connect, LinkState, LiveState, Play, Replay
 from pc2dae.web.live_saved import ConfirmedEstimates, SavedConnection
 from pc2dae.web.problems import Refused
 from pc2dae.web.recorder import LivePayload, Recorder, Recording
@@ -246,23 +246,22 @@ class Live:
                 self.message = report.get("error", self.message)
             await asyncio.sleep(1.0)
 
-    async def play(
-        self, name: str, flight: str, file: str, suite: str, exclude: list[str], speed: float, *, restamp: bool
-    ) -> Replay:
+    async def play(self, wanted: Play, name: str, folder: Path, exclude: list[str]) -> Replay:
         """Send a stored flight as if it were flying; without a broker, through a gateway in the child process."""
         if self._is_playing:
             raise Refused(409, "a flight is being replayed", hint="stop it first")
-        before = (self.payload, self.calibration)
+        before, suite = (self.payload, self.calibration), str(folder / "suite.json")
         self.payload, self.calibration, self.response = Payload(suite, load_suite(suite), tuple(exclude)), (), None
         self.feed.alarms.adopt(self.payload.suite)
         if (self.payload, self.calibration) != before:
             if self.own is not None:
                 await self.own.end(gently=True)  # it is restarted with this flight's payload
             self.feed.restart(self.payload.suite.rate_hz, self._confirmed().read())
-        self.replay = Replay(flight=flight, name=name, speed=speed, state="starting", direct=self.state == "off")
-        spec = {"file": file, "name": name, "speed": speed, "restamp": restamp, "broker": self.saved.login(self.wanted),
-                "topic": self.wanted.topic_in, "direct": self.replay.direct, "model": self.wanted.model,
-                "suite": suite, "exclude": exclude}  # fmt: skip
+        self.replay = Replay(flight=wanted.flight, name=name, speed=wanted.speed, state="starting",
+                             direct=self.state == "off")  # fmt: skip
+        spec = {"file": str(folder / "flight.nc"), "name": name, "speed": wanted.speed, "restamp": wanted.restamp,
+                "broker": self.saved.login(self.wanted), "topic": self.wanted.topic_in, "direct": self.replay.direct,
+                "model": self.wanted.model, "suite": suite, "exclude": exclude}  # fmt: skip
         self.player = Child(self.template, "pc2dae.web.replay")
         self.playing = asyncio.create_task(self._play(self.player, self.replay, spec))
         return self.replay

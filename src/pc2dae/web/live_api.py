@@ -11,7 +11,7 @@ from fastapi.responses import StreamingResponse
 
 from pc2dae.web.flights_api import At
 from pc2dae.web.live_models import Connect, LiveState, Mark, MarkWanted, Play, Replay
-from pc2dae.web.problems import Refused
+from pc2dae.web.series import ready_facts
 from pc2dae.web.station import slug
 from pc2dae.web.store import new_id
 
@@ -93,21 +93,11 @@ async def add_mark(station: At, wanted: MarkWanted) -> Mark:
 async def start_replay(station: At, wanted: Play) -> Replay:
     """Replay a stored flight as if live; without a broker, estimates go to the page only."""
     flight = station.flight(wanted.flight)
-    facts = station.store.facts(flight.id) if flight.state == "ready" else None
-    if facts is None:
-        raise Refused(409, "the flight is not ready", hint="wait until its job is done")
+    facts = ready_facts(station.store, flight)
     folder = station.store.folder(flight.id)
     exclude = [v["family"] for v in facts["verdicts"] if not v["kept"]]
     name = f"{slug(flight.name)[:40]}-{new_id()[:6].replace('_', '-')}"  # a name may be used once per gateway
-    return await station.live.play(
-        name,
-        flight.id,
-        str(folder / "flight.nc"),
-        str(folder / "suite.json"),
-        exclude,
-        wanted.speed,
-        restamp=wanted.restamp,
-    )
+    return await station.live.play(wanted, name, folder, exclude)
 
 
 @routes.delete("/replay")

@@ -11,6 +11,7 @@ JobState = Literal["queued", "working", "done", "failed", "cancelled"]
 Key = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{8,64}$")]  # of a flight, run or job
 SuiteName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,39}$")]
 Zone = Annotated[str, Field(pattern=r"^[A-Za-z0-9_+:/-]{1,64}$")]
+Numbers = list[float | None]
 Number = Annotated[float, Field(ge=-1e15, le=1e15, allow_inf_nan=False)]
 Instant = Annotated[float, Field(ge=-9e12, le=9e12, allow_inf_nan=False)]  # ms since 1970
 Offset = Annotated[float, Field(ge=-1e7, le=1e7, allow_inf_nan=False)]
@@ -117,7 +118,7 @@ class Mapping(BaseModel):
     channels: Annotated[list[MappedChannel], Field(min_length=1, max_length=200)]
     environment: dict[Literal["air_temperature", "relative_humidity", "air_pressure"], Text] = {}
     motion: dict[Literal["latitude", "longitude", "altitude", "ground_speed"], Text] = {}
-    column_units: Annotated[dict[Text, Text], Field(max_length=20)] = {}
+    column_units: Annotated[dict[Text, Text], Field(max_length=200)] = {}
 
 
 class ReadAgain(BaseModel):

@@ -6,9 +6,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from pc2dae.web.schemas import Flight, Mapping, Question, Run
+from pc2dae.web.schemas import Flight, Mapping, Numbers, Question, Run
 
-Numbers = list[float | None]
 Ms = Annotated[int, Field(description="ms since 1970")]
 
 
