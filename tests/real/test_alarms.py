@@ -10,7 +10,7 @@ import pytest
 from real_data import ABSENT, DATA
 
 from pc2dae.suite import load_suite
-from pc2dae.web.alarm_models import Limit
+from pc2dae.web.alarm_limits import Limit
 from pc2dae.web.alarms import Alarms
 
 FLIGHT = DATA / "konza_uav_burn" / "kolibri" / "1D.csv"

@@ -11,8 +11,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Protocol, TypeGuard
 
 from pc2dae.suite import Suite
-from pc2dae.web.alarm_limits import AlarmLimits
-from pc2dae.web.alarm_models import Alarm, AlarmFile, AlarmKind, AlarmSource, Limit
+from pc2dae.web.alarm_limits import Alarm, AlarmFile, AlarmKind, AlarmLimits, AlarmSource, Limit
 from pc2dae.web.alarm_series import SILENT_S, Arrivals, LimitSeries
 from pc2dae.web.problems import nothing
 from pc2dae.web.store import new_id, now_ms

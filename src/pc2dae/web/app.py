@@ -20,7 +20,7 @@ from starlette.staticfiles import StaticFiles
 from pc2dae import __version__
 from pc2dae.errors import Pc2daeError
 from pc2dae.view import assets
-from pc2dae.web import alarms_api, compare, flights_api, live_api, server_api
+from pc2dae.web import compare, flights_api, live_api, server_api
 from pc2dae.web.auth import COOKIE, Guard
 from pc2dae.web.body import SmallBody
 from pc2dae.web.jobs import QueueFull
@@ -70,7 +70,6 @@ def create_app(settings: Settings) -> Guard:
     app.include_router(compare.routes)
     app.include_router(server_api.routes)
     app.include_router(live_api.routes)
-    app.include_router(alarms_api.routes)
     app.add_exception_handler(Pc2daeError, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)

@@ -15,14 +15,12 @@ from pc2dae.edge.broker import Broker
 from pc2dae.errors import Pc2daeError
 from pc2dae.response.payload import read_response, with_response
 from pc2dae.suite import Suite, load_suite
-from pc2dae.web.alarm_file import SavedAlarms
-from pc2dae.web.child import Child
-from pc2dae.web.forks import Template
+from pc2dae.web.forks import Child, Template
 from pc2dae.web.live_connection import BrokerConnection
 from pc2dae.web.live_feed import LiveFeed
 from pc2dae.web.live_match import Match, Payload
 from pc2dae.web.live_models import Connect, LinkState, LiveState, Play, Replay
-from pc2dae.web.live_saved import ConfirmedEstimates, SavedConnection
+from pc2dae.web.live_saved import ConfirmedEstimates, SavedAlarms, SavedConnection
 from pc2dae.web.problems import Refused
 from pc2dae.web.recorder import LivePayload, Recorder, Recording
 from pc2dae.web.settings import Settings

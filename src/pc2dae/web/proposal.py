@@ -17,7 +17,7 @@ from pc2dae.logs.stamps import NeedsChoice
 from pc2dae.logs.zone_abbreviations import ABBREVIATIONS
 from pc2dae.suite.species import SPECIES
 from pc2dae.suite.units import is_mole_fraction, is_per_volume
-from pc2dae.web.answers import BOTH, IGNORE
+from pc2dae.web.repair import BOTH, IGNORE
 from pc2dae.web.schemas import Choice, MappedChannel, Mapping, Question
 from pc2dae.web.suites import suite_of
 from pc2dae.web.tables import GAPS, TableHead

@@ -19,6 +19,12 @@ Answer = Annotated[str, Field(max_length=2000, pattern=r"^[^\x00-\x1f\x7f]*$")]
 Text = Annotated[str, Field(max_length=120, pattern=r"^[^\x00-\x1f\x7f]*$")]
 
 
+class Strict(BaseModel):
+    """A model without any other fields."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
 class ApiError(BaseModel):
     """The reason a request was refused, and a hint."""
 
@@ -88,10 +94,8 @@ class FlightMark(BaseModel):
     motion: dict[str, float] = {}
 
 
-class MappedChannel(BaseModel):
+class MappedChannel(Strict):
     """The mapping of one table column."""
-
-    model_config = ConfigDict(extra="forbid")
 
     column: Text
     name: Text
@@ -105,10 +109,8 @@ class MappedChannel(BaseModel):
     duplicate_of: Text | None = None
 
 
-class Mapping(BaseModel):
+class Mapping(Strict):
     """A mapping of table columns, to be saved as a suite."""
-
-    model_config = ConfigDict(extra="forbid")
 
     time_column: Text = "time"
     zone: Zone | None = None
@@ -121,10 +123,8 @@ class Mapping(BaseModel):
     column_units: Annotated[dict[Text, Text], Field(max_length=200)] = {}
 
 
-class ReadAgain(BaseModel):
+class ReadAgain(Strict):
     """How to read the uploaded files of a flight again; what is absent is decided by the files."""
-
-    model_config = ConfigDict(extra="forbid")
 
     suite: SuiteName | None = Field(default=None, description="name of a suite, or the name to save `mapping` under")
     zone: Zone | None = None
@@ -138,20 +138,16 @@ class ReadAgain(BaseModel):
     find_suite: bool = Field(default=True, description="whether a saved suite is found by the header of the file")
 
 
-class Details(BaseModel):
+class Details(Strict):
     """Changes to what a flight is called and described as."""
-
-    model_config = ConfigDict(extra="forbid")
 
     name: Annotated[str, Field(min_length=1, max_length=80)] | None = None
     notes: Annotated[str, Field(max_length=10_000)] | None = None
     tags: Annotated[list[Annotated[Text, Field(min_length=1, max_length=40)]], Field(max_length=20)] | None = None
 
 
-class Split(BaseModel):
+class Split(Strict):
     """Where to split a flight, or which parts of an upload to read as flights of their own."""
-
-    model_config = ConfigDict(extra="forbid")
 
     at: Annotated[list[int], Field(max_length=50, description="ms since 1970")] = []
     parts: Annotated[list[int], Field(max_length=200, description="numbers of parts in the upload")] = []
@@ -236,19 +232,15 @@ class RunAccepted(BaseModel):
     job: ServerJob | None = None
 
 
-class RunWanted(BaseModel):
+class RunWanted(Strict):
     """Method and strength of a run."""
-
-    model_config = ConfigDict(extra="forbid")
 
     method: Annotated[str, Field(max_length=40)] = "adaptive"
     strength: Annotated[float, Field(ge=0, le=1)] = 1.0
 
 
-class CleanAirStated(BaseModel):
+class CleanAirStated(Strict):
     """Periods of clean air, ms since 1970; none: it is found."""
-
-    model_config = ConfigDict(extra="forbid")
 
     periods: Annotated[list[tuple[Instant, Instant]], Field(max_length=50)]
 

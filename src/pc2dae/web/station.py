@@ -11,14 +11,13 @@ from typing import Any
 
 from pc2dae.atomic import write_text
 from pc2dae.errors import Pc2daeError, nearest
-from pc2dae.web.answers import field_of
 from pc2dae.web.forks import Template, end_process, start_process
 from pc2dae.web.jobs import Jobs, QueueFull, Spec
 from pc2dae.web.live import Live
 from pc2dae.web.methods import LIVE, METHODS
 from pc2dae.web.problems import Refused, nothing
 from pc2dae.web.recorder import Recording
-from pc2dae.web.repair import check_zone, parts_at, parts_chosen, settle, split_off
+from pc2dae.web.repair import check_zone, field_of, parts_at, parts_chosen, settle, split_off
 from pc2dae.web.schemas import Details, Flight, FlightMark, Question, ReadAgain, Run, ServerJob, Split
 from pc2dae.web.settings import MODEL, Settings
 from pc2dae.web.store import Store, new_id, now_ms
