@@ -190,7 +190,9 @@ def test_estimates_of_a_gateway_elsewhere_are_counted(
         state = ground.get("/api/live")
     assert state["gateway"] == "unknown"
     assert state["latency_s"] == 5.0
-    assert state["channels"] == [stated | {"lag_not_corrected": "", "has_data": True}]  # as the gateway states them, not of the suite
+    assert state["channels"] == [
+        stated | {"lag_not_corrected": "", "has_data": True}
+    ]  # as the gateway states them, not of the suite
     counters = {k: state["counters"][k] for k in ("estimates", "duplicates", "lost")}
     assert counters == {"estimates": 3, "duplicates": 1, "lost": 2}
 

@@ -11,7 +11,7 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
-from fastapi.responses import FileResponse, JSONResponse, Response
+from fastapi.responses import FileResponse, Response
 from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.routing import Match
@@ -21,10 +21,9 @@ from pc2dae import __version__
 from pc2dae.errors import Pc2daeError
 from pc2dae.view import assets
 from pc2dae.web import compare, flights_api, live_api, server_api
-from pc2dae.web.auth import COOKIE, Guard
-from pc2dae.web.body import SmallBody
+from pc2dae.web.auth import COOKIE, Guard, SmallBody
 from pc2dae.web.jobs import QueueFull
-from pc2dae.web.problems import KINDS, Refused, nothing
+from pc2dae.web.problems import KINDS, Refused, nothing, problem
 from pc2dae.web.schemas import ApiError
 from pc2dae.web.settings import Settings
 from pc2dae.web.station import Station
@@ -96,14 +95,14 @@ def _described(app: FastAPI, settings: Settings) -> dict[str, Any]:
 def _page() -> Response:
     page = STATIC / "index.html"
     if not page.is_file():
-        return JSONResponse({"error": "the page is not installed", "hint": "its API is at /openapi.json"}, 404)
+        return problem(404, "the page is not installed", "the API is described at /openapi.json")
     return FileResponse(page, headers=_REVALIDATE)
 
 
 async def _refused(request: Request, error: Exception) -> Response:
     status = error.status if isinstance(error, Refused) else 429 if isinstance(error, QueueFull) else 422
     hint = error.hint if isinstance(error, Pc2daeError) else None
-    return _problem(status, Exception.__str__(error), hint)
+    return problem(status, Exception.__str__(error), hint)
 
 
 async def _invalid(request: Request, error: Exception) -> Response:
@@ -114,13 +113,13 @@ async def _invalid(request: Request, error: Exception) -> Response:
         return await _refused(request, nothing(inside[0], str(first.get("input", ""))))
     place = ".".join(str(part) for part in inside)
     message = str(first.get("msg", "invalid request"))
-    return _problem(422, f"{place[:80]}: {message[:1].lower()}{message[1:200]}" if place else message[:200])
+    return problem(422, f"{place[:80]}: {message[:1].lower()}{message[1:200]}" if place else message[:200])
 
 
 async def _http(request: Request, error: Exception) -> Response:
     status, detail = (error.status_code, error.detail) if isinstance(error, HTTPException) else (400, str(error))
     headers = {"Allow": _allowed(request)} if status == 405 else getattr(error, "headers", None)
-    return _problem(status, str(detail)[:200].lower(), headers=headers)
+    return problem(status, str(detail)[:200].lower(), headers=headers)
 
 
 def _allowed(request: Request) -> str:
@@ -129,8 +128,3 @@ def _allowed(request: Request) -> str:
     known = [m for m in _METHODS if any(r.matches({**request.scope, "method": m})[0] == Match.FULL for r in routes)]
     is_file = request.url.path.startswith("/static/")  # mounted: matches every method
     return "GET, HEAD" if is_file else ", ".join(known + ["HEAD"] * ("GET" in known))
-
-
-def _problem(status: int, error: str, hint: str | None = None, headers: dict[str, str] | None = None) -> Response:
-    text = " ".join(error.split()).encode("utf-8", "replace").decode()
-    return JSONResponse({"error": text, "hint": hint}, status_code=status, headers=headers)

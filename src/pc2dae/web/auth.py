@@ -1,4 +1,4 @@
-"""Authorisation of requests by host, origin and token; and the headers of every response.
+"""Authorisation of requests by host, origin and token; the headers of every response; limits of small bodies.
 
 * Host: without a token only loopback names are accepted, against DNS rebinding.
 * Origin, Sec-Fetch-Site: requests that change state must come from our own page.
@@ -7,20 +7,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import secrets
+import time
 from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pc2dae.web.settings import Settings, is_loopback
+from pc2dae.web.problems import problem
+from pc2dae.web.settings import Limits, Settings, is_loopback
 
 COOKIE = "pc2dae_token"
 _SAFE = ("GET", "HEAD", "OPTIONS")
+_UPLOAD = ("POST", "/api/flights")  # enforces its own limits
 _PUBLIC = ("/", "/health")  # and /static/: the page prompts for the token
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
@@ -67,9 +71,9 @@ class Guard:
     def _refusal(self, scope: Scope, headers: Headers) -> Response | None:
         host = headers.get("host", "")
         if self.settings.token is None and not is_loopback(_name_of(host)):
-            return _no(421, f"this server does not answer to '{host[:80]}'", "open it as http://localhost")
+            return problem(421, f"this server does not answer to '{host[:80]}'", "open it as http://localhost")
         if not self._is_own(scope, headers, host):
-            return _no(403, "only this server's own page may do that")
+            return problem(403, "only this server's own page may do that")
         if self.settings.token is not None:
             return self._token(scope, headers)
         return None
@@ -104,7 +108,7 @@ class Guard:
             cookie = None
         if cookie is not None and secrets.compare_digest(cookie.value.encode(), self._sealed().encode()):
             return None
-        return _no(401, "a token is required", "open the address with ?token=…, or send Authorization: Bearer …")
+        return problem(401, "a token is required", "open the address with ?token=…, or send Authorization: Bearer …")
 
     def _matches(self, given: str) -> bool:
         return secrets.compare_digest(given.encode("utf-8", "replace"), str(self.settings.token).encode())
@@ -128,5 +132,41 @@ def _name_of(host: str) -> str:
     return host[: host.find("]") + 1] if host.startswith("[") else host.partition(":")[0]
 
 
-def _no(status: int, error: str, hint: str | None = None) -> Response:
-    return JSONResponse({"error": error, "hint": hint}, status_code=status)
+class SmallBody:
+    """ASGI middleware that reads a small body completely before it calls the application."""
+
+    def __init__(self, app: ASGIApp, limits: Limits) -> None:
+        self.app, self.limits = app, limits
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Reject bodies that are too large or arrive too slowly."""
+        if scope["type"] != "http" or (scope["method"], scope["path"]) == _UPLOAD or scope["method"] in ("GET", "HEAD"):
+            await self.app(scope, receive, send)
+            return
+        body, more, started = bytearray(), True, time.monotonic()
+        while more:
+            try:
+                message = await asyncio.wait_for(receive(), self.limits.quiet_s)
+            except TimeoutError:
+                await problem(408, "the request body is incomplete")(scope, receive, send)
+                return
+            if message["type"] == "http.disconnect":
+                return
+            body += message.get("body", b"")
+            more = message.get("more_body", False)
+            if len(body) > self.limits.json_bytes:
+                await problem(413, f"more than {self.limits.json_bytes:,} bytes")(scope, receive, send)
+                return
+            if time.monotonic() - started > 2 * self.limits.quiet_s:
+                await problem(408, "the request body arrived too slowly")(scope, receive, send)
+                return
+        given = False
+
+        async def replay() -> Message:
+            nonlocal given
+            if not given:
+                given = True
+                return {"type": "http.request", "body": bytes(body), "more_body": False}
+            return await receive()
+
+        await self.app(scope, replay, send)

@@ -11,7 +11,8 @@ from datetime import UTC, datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Query
-from fastapi.responses import Response, StreamingResponse
+from fastapi.responses import Response
+from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from pc2dae.web.alarm_limits import Alarm, Limit, LimitShown
 from pc2dae.web.flights_api import At
@@ -51,28 +52,24 @@ async def disconnect_live(station: At) -> LiveState:
     return station.live.shown()
 
 
-@routes.get("/events", response_class=StreamingResponse)
+@routes.get("/events", response_class=EventSourceResponse)
 async def follow_live(
     station: At,
     since: Annotated[int, Query(ge=0, le=2**53)] = 0,
     last_event_id: Annotated[str, Header(max_length=40)] = "",
-) -> StreamingResponse:
+) -> AsyncIterator[ServerSentEvent]:
     """Server-sent events, beginning with the buffered minutes: `state` on changes, `estimate` for every second."""
     after = int(last_event_id) if last_event_id.isascii() and last_event_id.isdigit() else since
-
-    async def stream() -> AsyncIterator[str]:
-        sent, known = 0.0, None
-        async for event in station.live.feed.buffer.listen(after, _EVERY_S):
-            if event is None:
-                now = station.live.shown()
-                facts = (now.state, now.link.status, now.link.reason, now.message, now.mismatch, now.gateway)
-                if facts != known or time.monotonic() - sent >= _STATE_S:
-                    sent, known = time.monotonic(), facts
-                    yield f"event: state\ndata: {now.model_dump_json()}\n\n"
-            else:
-                yield f"id: {event[0]}\nevent: {event[1]}\ndata: {event[2]}\n\n"
-
-    return StreamingResponse(stream(), media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
+    sent, known = 0.0, None
+    async for event in station.live.feed.buffer.listen(after, _EVERY_S):
+        if event is None:
+            now = station.live.shown()
+            facts = (now.state, now.link.status, now.link.reason, now.message, now.mismatch, now.gateway)
+            if facts != known or time.monotonic() - sent >= _STATE_S:
+                sent, known = time.monotonic(), facts
+                yield ServerSentEvent(event="state", data=now)
+        else:
+            yield ServerSentEvent(id=str(event[0]), event=event[1], raw_data=event[2])
 
 
 @routes.get("/track")

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from pc2dae.view.formatting import Table
 from pc2dae.web.schemas import Flight, Mapping, Numbers, Question, Run
 
 Ms = Annotated[int, Field(description="ms since 1970")]
@@ -143,38 +144,14 @@ class FlightDetail(Flight):
     has_truth: bool
 
 
-class ViewRow(_Stored):
-    """A row of a table."""
-
-    cells: list[str]
-    kind: str = ""
-    plume: int | None = Field(default=None, description="the plume encounter that a click shows")
-    best: list[int] = []
-    worse: list[int] = []
-
-
-class ViewTable(_Stored):
-    """A table; `text` columns are left-aligned, `wide` ones wrap, `soft` ones are grey."""
-
-    head: list[str]
-    rows: list[ViewRow]
-    text: list[int] = [0]
-    wide: list[int] = []
-    soft: list[int] = []
-    title: str = ""
-    lead: str = ""
-    note: str = ""
-    folded: bool = False
-
-
 class ViewTables(_Stored):
     """The tables of a flight by section."""
 
-    plumes: list[ViewTable]
-    scores: list[ViewTable]
-    budget: list[ViewTable]
-    uncertainty: list[ViewTable] = []
-    quality: list[ViewTable]
+    plumes: list[Table]
+    scores: list[Table]
+    budget: list[Table]
+    uncertainty: list[Table] = []
+    quality: list[Table]
 
 
 class ViewFamily(_Stored):
