@@ -85,6 +85,9 @@ def create_app(settings: Settings) -> Guard:
 def _described(app: FastAPI, settings: Settings) -> dict[str, Any]:
     """The OpenAPI description, with the token where one is required."""
     schema = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
+    for operation in (operation for path in schema["paths"].values() for operation in path.values()):
+        refused = operation["responses"]["4XX"]
+        refused["content"] = {"application/json": next(iter(refused["content"].values()))}
     if settings.token is not None:
         schema["components"]["securitySchemes"] = _SCHEMES
         schema["security"] = [{"bearer": []}, {"cookie": []}]

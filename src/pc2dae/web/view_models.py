@@ -192,14 +192,6 @@ class PlumeEncounter(_Stored):
     is_lower_limit: bool
 
 
-class ViewSpectrum(_Stored):
-    """Power spectra before and after."""
-
-    frequency: Numbers
-    raw: Numbers
-    estimate: Numbers
-
-
 class ProfileChannel(_Stored):
     """10, 50 and 90 % quantiles of a channel by layer."""
 
@@ -227,7 +219,7 @@ class ViewBudget(_Stored):
 
 
 class FlightShown(_Stored):
-    """What the page and the report draw of a flight, apart from series and track."""
+    """What the page draws of a flight, apart from series and track."""
 
     lead: str
     tiles: list[tuple[str, str]]
@@ -245,7 +237,6 @@ class FlightShown(_Stored):
     metrics: dict[str, tuple[str, str | float | None]]
     tables: ViewTables
     budget: list[ViewBudget] = []
-    spectra: dict[str, ViewSpectrum]
     wind: tuple[float, float] | None
     profile: ViewProfile | None
 
