@@ -205,7 +205,8 @@ def check(one: Printed, monkeypatch: pytest.MonkeyPatch) -> None:
     elif words[0] == "pip" and (extra := re.search(r"\[(\w+)\]", one.text)):
         assert extra[1] in tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     elif words[0] == "curl":
-        from pc2dae.web import compare, flights_api, live_api, server_api
+        from pc2dae.web import compare, flights_api, server_api
+        from pc2dae.web.live import live_api
 
         sent = "POST" if {"-F", "-d"} & set(words) else "GET"  # every GET also answers HEAD (-I)
         method = words[words.index("-X") + 1] if "-X" in words else sent

@@ -20,9 +20,10 @@ from starlette.staticfiles import StaticFiles
 from pc2dae import __version__
 from pc2dae.errors import Pc2daeError
 from pc2dae.view import assets
-from pc2dae.web import compare, flights_api, live_api, server_api
+from pc2dae.web import compare, flights_api, server_api
 from pc2dae.web.auth import COOKIE, Guard, SmallBody
 from pc2dae.web.jobs import QueueFull
+from pc2dae.web.live import live_api
 from pc2dae.web.problems import KINDS, Refused, nothing, problem
 from pc2dae.web.schemas import ApiError
 from pc2dae.web.settings import Settings

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Depends, Path, Query, Request
 from fastapi.responses import FileResponse, JSONResponse, Response
 
+from pc2dae.web.intake.uploads import receive_upload
 from pc2dae.web.problems import Refused, nothing
 from pc2dae.web.schemas import (
     Accepted,
@@ -24,7 +25,6 @@ from pc2dae.web.schemas import (
 from pc2dae.web.series import series, track
 from pc2dae.web.station import FORMATS, Station, slug
 from pc2dae.web.store import new_id
-from pc2dae.web.uploads import receive_upload
 from pc2dae.web.view_models import FlightDetail, FlightShown, PlumesShown, Series, TrackShown
 
 routes = APIRouter(prefix="/api/flights", tags=["flights"])

@@ -12,17 +12,17 @@ from typing import Any
 from pc2dae.atomic import write_text
 from pc2dae.errors import Pc2daeError, nearest
 from pc2dae.web.forks import Template, end_process, start_process
+from pc2dae.web.intake.repair import check_zone, field_of, parts_at, parts_chosen, settle, split_off
+from pc2dae.web.intake.uploads import Upload
 from pc2dae.web.jobs import Jobs, QueueFull, Spec
-from pc2dae.web.live import Live
+from pc2dae.web.live.live import Live
+from pc2dae.web.live.recorder import Recording
 from pc2dae.web.methods import LIVE, METHODS
 from pc2dae.web.problems import Refused, nothing
-from pc2dae.web.recorder import Recording
-from pc2dae.web.repair import check_zone, field_of, parts_at, parts_chosen, settle, split_off
 from pc2dae.web.schemas import Details, Flight, FlightMark, Question, ReadAgain, Run, ServerJob, Split
 from pc2dae.web.settings import MODEL, Settings
 from pc2dae.web.store import Store, new_id, now_ms
 from pc2dae.web.suites import Suites
-from pc2dae.web.uploads import Upload
 
 FORMATS = {"nc": "application/x-netcdf", "csv": "text/csv; charset=utf-8", "ict": "text/plain; charset=utf-8",
            "html": "text/html; charset=utf-8"}  # fmt: skip
@@ -108,7 +108,7 @@ class Station:
         """Check an upload in a child process; refuse hostile or useless files."""
         limits = self.settings.limits
         child = await start_process(
-            "pc2dae.web.upload_check",
+            "pc2dae.web.intake.upload_check",
             str(folder),
             str(limits.members),
             str(limits.unpacked_bytes),

@@ -34,9 +34,9 @@ from pc2dae.view.calibration_state import FILES
 from pc2dae.view.flight_view import FlightView
 from pc2dae.view.summary import as_measured
 from pc2dae.web.facts import write_flight_facts, write_json, write_run_facts
-from pc2dae.web.reading import How, calibrations, questions_about, read_uploads
-from pc2dae.web.recording import live_run, write_recorded
-from pc2dae.web.tables import columns_of, table_heads
+from pc2dae.web.intake.reading import How, calibrations, questions_about, read_uploads
+from pc2dae.web.intake.tables import columns_of, table_heads
+from pc2dae.web.live.recording import live_run, write_recorded
 
 Progress = Callable[[float, str], None]
 Result = dict[str, Any]

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from pc2dae.errors import Pc2daeError
 from pc2dae.response.stated import stated_responses
 from pc2dae.suite import Suite, load_suite
-from pc2dae.web.live_models import LiveChannel
+from pc2dae.web.live.live_models import LiveChannel
 from pc2dae.web.suites import Suites
 
 _NAMED = 6  # names in one line

@@ -11,9 +11,9 @@ from collections.abc import Callable, Collection, Mapping
 from typing import TypeGuard
 
 from pc2dae.suite import Suite
-from pc2dae.web.alarm_limits import Alarm, AlarmFile, AlarmKind, AlarmLimits, AlarmSource, Limit
-from pc2dae.web.alarm_series import SILENT_S, Arrivals, LimitSeries
-from pc2dae.web.live_models import LinkState
+from pc2dae.web.live.alarm_limits import Alarm, AlarmFile, AlarmKind, AlarmLimits, AlarmSource, Limit
+from pc2dae.web.live.alarm_series import SILENT_S, Arrivals, LimitSeries
+from pc2dae.web.live.live_models import LinkState
 from pc2dae.web.problems import nothing
 from pc2dae.web.store import new_id, now_ms
 

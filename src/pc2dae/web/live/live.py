@@ -16,13 +16,13 @@ from pc2dae.errors import Pc2daeError
 from pc2dae.response.payload import read_response, with_response
 from pc2dae.suite import Suite, load_suite
 from pc2dae.web.forks import Child, Template
-from pc2dae.web.live_connection import BrokerConnection
-from pc2dae.web.live_feed import LiveFeed
-from pc2dae.web.live_match import Match, Payload
-from pc2dae.web.live_models import Connect, LinkState, LiveState, Play, Replay
-from pc2dae.web.live_saved import ConfirmedEstimates, SavedAlarms, SavedConnection
+from pc2dae.web.live.connection import BrokerConnection
+from pc2dae.web.live.feed import LiveFeed
+from pc2dae.web.live.live_models import Connect, LinkState, LiveState, Play, Replay
+from pc2dae.web.live.payload_match import Match, Payload
+from pc2dae.web.live.recorder import LivePayload, Recorder, Recording
+from pc2dae.web.live.saved import ConfirmedEstimates, SavedAlarms, SavedConnection
 from pc2dae.web.problems import Refused
-from pc2dae.web.recorder import LivePayload, Recorder, Recording
 from pc2dae.web.settings import Settings
 from pc2dae.web.store import now_ms
 from pc2dae.web.suites import Suites
@@ -232,7 +232,7 @@ class Live:
                 continue
             if self.own is None:
                 self.feed.resume(self._confirmed().read())  # the numbers of another gateway are not ours
-            self.own = Child(self.template, "pc2dae.web.gateway")
+            self.own = Child(self.template, "pc2dae.web.live.gateway_process")
             self.gateway = "own"
             self.feed.buffer.notify()
             spec = {"broker": self.saved.login(self.wanted), "topic_in": self.wanted.topic_in,
@@ -260,7 +260,7 @@ class Live:
         spec = {"file": str(folder / "flight.nc"), "name": name, "speed": wanted.speed, "restamp": wanted.restamp,
                 "broker": self.saved.login(self.wanted), "topic": self.wanted.topic_in, "direct": self.replay.direct,
                 "model": self.wanted.model, "suite": suite, "exclude": exclude}  # fmt: skip
-        self.player = Child(self.template, "pc2dae.web.replay")
+        self.player = Child(self.template, "pc2dae.web.live.replay_process")
         self.playing = asyncio.create_task(self._play(self.player, self.replay, spec))
         return self.replay
 

@@ -15,9 +15,9 @@ from pydantic import SecretStr, ValidationError
 from pc2dae.atomic import write_text
 from pc2dae.edge.card import digest
 from pc2dae.edge.messages import Taken
-from pc2dae.web.alarms import Alarms
-from pc2dae.web.live_match import Payload
-from pc2dae.web.live_models import Connect
+from pc2dae.web.live.alarms import Alarms
+from pc2dae.web.live.live_models import Connect
+from pc2dae.web.live.payload_match import Payload
 from pc2dae.web.problems import Refused
 from pc2dae.web.settings import Settings
 

@@ -14,9 +14,9 @@ from fastapi import APIRouter, Header, Query
 from fastapi.responses import Response
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
-from pc2dae.web.alarm_limits import Alarm, Limit, LimitShown
 from pc2dae.web.flights_api import At
-from pc2dae.web.live_models import Connect, LiveState, Mark, MarkWanted, Play, Replay
+from pc2dae.web.live.alarm_limits import Alarm, Limit, LimitShown
+from pc2dae.web.live.live_models import Connect, LiveState, Mark, MarkWanted, Play, Replay
 from pc2dae.web.schemas import Key
 from pc2dae.web.series import ready_facts
 from pc2dae.web.station import slug

@@ -13,9 +13,9 @@ from pydantic import ValidationError
 
 from pc2dae.edge.messages import Clean, Health, Sample, parse_sample
 from pc2dae.edge.receipts import Receipts
-from pc2dae.web.alarms import Alarms
-from pc2dae.web.link import Link
-from pc2dae.web.recorder import Recorder
+from pc2dae.web.live.alarms import Alarms
+from pc2dae.web.live.link import Link
+from pc2dae.web.live.recorder import Recorder
 
 KEPT = 1800  # events sent to a newly opened page: samples and estimates of 15 minutes
 _SAMPLES = 4000  # kept until their estimate arrives

@@ -25,11 +25,11 @@ from pc2dae.response.payload import KIND as RESPONSE_KIND
 from pc2dae.response.payload import read_response
 from pc2dae.response.pooling import completed
 from pc2dae.suite import Suite, load_suite
-from pc2dae.web.campaign import parts_of
 from pc2dae.web.facts import write_json
-from pc2dae.web.proposal import propose, zone_question
+from pc2dae.web.intake.campaign import parts_of
+from pc2dae.web.intake.proposal import propose, zone_question
+from pc2dae.web.intake.tables import TableHead, columns_of, table_heads
 from pc2dae.web.schemas import Choice, Question
-from pc2dae.web.tables import TableHead, columns_of, table_heads
 
 _CALIBRATION_BYTES = 1_000_000  # largest calibration file: one of ten channels has 20 kB
 Result = dict[str, Any]
