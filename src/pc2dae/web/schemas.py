@@ -41,19 +41,6 @@ class ServerHealth(BaseModel):
     working: int
 
 
-class Defaults(BaseModel):
-    """Server limits and defaults that the page uses."""
-
-    version: str
-    upload_bytes: int
-    upload_files: int
-    broker: str
-    topic_in: str
-    topic_out: str
-    token: bool
-    job_seconds: float
-
-
 class Method(BaseModel):
     """A denoising method."""
 

@@ -14,7 +14,7 @@ from pc2dae import __version__
 from pc2dae.web.flights_api import At
 from pc2dae.web.methods import METHODS
 from pc2dae.web.problems import nothing
-from pc2dae.web.schemas import Defaults, Key, Mapping, Method, ServerHealth, ServerJob, SuiteName, SuiteShown
+from pc2dae.web.schemas import Key, Mapping, Method, ServerHealth, ServerJob, SuiteName, SuiteShown
 from pc2dae.web.station import Station
 
 routes = APIRouter()
@@ -24,15 +24,6 @@ routes = APIRouter()
 async def health(station: At) -> ServerHealth:
     """Server status and number of jobs."""
     return ServerHealth(version=__version__, queued=station.jobs.waiting, working=len(station.jobs.under_way))
-
-
-@routes.get("/api/settings", tags=["server"])
-async def get_settings(station: At) -> Defaults:
-    """Limits and defaults."""
-    s = station.settings
-    return Defaults(version=__version__, upload_bytes=s.limits.upload_bytes, upload_files=s.limits.upload_files,
-                    broker=s.broker, topic_in=s.topic_in, topic_out=s.topic_out, token=s.token is not None,
-                    job_seconds=s.limits.wall_s)  # fmt: skip
 
 
 @routes.get("/api/methods", tags=["server"])

@@ -232,10 +232,10 @@ class Live:
                 continue
             if self.own is None:
                 self.feed.resume(self._confirmed().read())  # the numbers of another gateway are not ours
-            self.own = Child(self.template, "pc2dae.web.live.gateway_process")
+            self.own = Child(self.template, "pc2dae.web.live.live_processes")
             self.gateway = "own"
             self.feed.buffer.notify()
-            spec = {"broker": self.saved.login(self.wanted), "topic_in": self.wanted.topic_in,
+            spec = {"kind": "gateway", "broker": self.saved.login(self.wanted), "topic_in": self.wanted.topic_in,
                     "topic_out": self.wanted.topic_out, "model": self.wanted.model, "suite": self.payload.source,
                     "exclude": self.payload.exclude, "calibration": [str(path) for path in self.calibration],
                     "response": self.response and str(self.response),
@@ -257,10 +257,10 @@ class Live:
             self.feed.restart(self.payload.suite.rate_hz, self._confirmed().read())
         self.replay = Replay(flight=wanted.flight, name=name, speed=wanted.speed, state="starting",
                              direct=self.state == "off")  # fmt: skip
-        spec = {"file": str(folder / "flight.nc"), "name": name, "speed": wanted.speed, "restamp": wanted.restamp,
+        spec = {"kind": "replay", **wanted.model_dump(), "file": str(folder / "flight.nc"), "name": name,
                 "broker": self.saved.login(self.wanted), "topic": self.wanted.topic_in, "direct": self.replay.direct,
                 "model": self.wanted.model, "suite": suite, "exclude": exclude}  # fmt: skip
-        self.player = Child(self.template, "pc2dae.web.live.replay_process")
+        self.player = Child(self.template, "pc2dae.web.live.live_processes")
         self.playing = asyncio.create_task(self._play(self.player, self.replay, spec))
         return self.replay
 
