@@ -30,21 +30,11 @@ from pc2dae.web.settings import Settings
 from pc2dae.web.station import Station
 
 STATIC = Path(__file__).parent / "static"
-_REVALIDATE = {"Cache-Control": "no-cache"}  # browsers cache the files but revalidate them
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 _SCHEMES = {
     "bearer": {"type": "http", "scheme": "bearer", "description": "the token that `pc2dae serve` was started with"},
     "cookie": {"type": "apiKey", "in": "cookie", "name": COOKIE, "description": "set by opening `/?token=…` once"},
 }
-
-
-class _Files(StaticFiles):
-    """Files that a browser revalidates every time."""
-
-    def file_response(self, *args: object, **kwargs: object) -> Response:
-        answer = super().file_response(*args, **kwargs)  # type: ignore[arg-type]
-        answer.headers.update(_REVALIDATE)
-        return answer
 
 
 def create_app(settings: Settings) -> Guard:
@@ -75,9 +65,9 @@ def create_app(settings: Settings) -> Guard:
     app.add_exception_handler(HTTPException, _http)
     app.add_api_route("/", _page, include_in_schema=False)
     app.openapi = cache(lambda: _described(app, settings))  # type: ignore[method-assign]
-    app.mount("/static/view", _Files(directory=assets.STATIC), name="view")
-    app.mount("/static/uplot", _Files(directory=assets.uplot_folder()), name="uplot")
-    app.mount("/static", _Files(directory=STATIC, check_dir=False), name="static")
+    app.mount("/static/view", StaticFiles(directory=assets.STATIC), name="view")
+    app.mount("/static/uplot", StaticFiles(directory=assets.uplot_folder()), name="uplot")
+    app.mount("/static", StaticFiles(directory=STATIC, check_dir=False), name="static")
     app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=4)
     app.add_middleware(SmallBody, limits=settings.limits)
     return Guard(app, settings, station)
@@ -100,7 +90,7 @@ def _page() -> Response:
     page = STATIC / "index.html"
     if not page.is_file():
         return problem(404, "the page is not installed", "the API is described at /openapi.json")
-    return FileResponse(page, headers=_REVALIDATE)
+    return FileResponse(page)
 
 
 async def _refused(request: Request, error: Exception) -> Response:

@@ -11,11 +11,11 @@ import asyncio
 import hashlib
 import secrets
 import time
-from http.cookies import CookieError, SimpleCookie
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -58,7 +58,8 @@ class Guard:
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers.setdefault(name, value)
-                headers.setdefault("Cache-Control", "no-store")
+                is_page = scope["path"] == "/" or scope["path"].startswith("/static/")
+                headers.setdefault("Cache-Control", "no-cache" if is_page else "no-store")  # the former: revalidated
             await send(message)
 
         if scope["method"] == "HEAD" and not scope["path"].endswith("/events"):  # these never end
@@ -92,7 +93,11 @@ class Guard:
             return False
 
     def _token(self, scope: Scope, headers: Headers) -> Response | None:
-        if scope["path"] == "/" and scope["method"] == "GET" and self._matches(_query_token(scope)):
+        if (
+            scope["path"] == "/"
+            and scope["method"] == "GET"
+            and self._matches(Request(scope).query_params.get("token", ""))
+        ):
             answer = RedirectResponse("/", status_code=303)
             answer.set_cookie(COOKIE, self._sealed(), httponly=True, samesite="strict", max_age=30 * 86400,
                               secure=scope.get("scheme") == "https")  # fmt: skip
@@ -102,11 +107,7 @@ class Guard:
         kind, _, bearer = headers.get("authorization", "").partition(" ")
         if kind.lower() == "bearer" and self._matches(bearer.strip()):
             return None
-        try:
-            cookie = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
-        except CookieError:
-            cookie = None
-        if cookie is not None and secrets.compare_digest(cookie.value.encode(), self._sealed().encode()):
+        if secrets.compare_digest(Request(scope).cookies.get(COOKIE, "").encode(), self._sealed().encode()):
             return None
         return problem(401, "a token is required", "open the address with ?token=…, or send Authorization: Bearer …")
 
@@ -116,15 +117,6 @@ class Guard:
     def _sealed(self) -> str:
         """The cookie's value: a digest, so that it does not reveal the token."""
         return hashlib.sha256(f"pc2dae cookie {self.settings.token}".encode()).hexdigest()
-
-
-def _query_token(scope: Scope) -> str:
-    """The token in the query string, or an empty string."""
-    try:
-        query: bytes = scope.get("query_string", b"")
-        return parse_qs(query.decode("latin-1"), max_num_fields=20).get("token", [""])[0]
-    except ValueError:
-        return ""
 
 
 def _name_of(host: str) -> str:

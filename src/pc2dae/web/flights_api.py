@@ -18,7 +18,7 @@ from pc2dae.web.schemas import (
     ReadAgain,
     Run,
     RunAccepted,
-    RunWanted,
+    RunRequest,
     Score,
     Split,
 )
@@ -149,7 +149,7 @@ async def split_flight(station: At, flight: Of, how: Split) -> list[Flight]:
 
 
 @routes.post("/{flight}/runs", status_code=202)
-async def denoise_flight(station: At, flight: Of, wanted: RunWanted) -> RunAccepted:
+async def denoise_flight(station: At, flight: Of, wanted: RunRequest) -> RunAccepted:
     """Denoise with a method; an existing run is reused."""
     run, job = station.want_run(flight, wanted.method, wanted.strength)
     return RunAccepted(run=run, job=station.jobs.shown(job) if job is not None else None)

@@ -219,7 +219,7 @@ class RunAccepted(BaseModel):
     job: ServerJob | None = None
 
 
-class RunWanted(Strict):
+class RunRequest(Strict):
     """Method and strength of a run."""
 
     method: Annotated[str, Field(max_length=40)] = "adaptive"

@@ -57,7 +57,7 @@ class Station:
             self._begin(flight, "gallery")
         await self.live.start()
 
-    def hush(self) -> None:
+    def close_streams(self) -> None:
         """Close event streams before the server stops."""
         self.live.feed.buffer.close()
         self.jobs.close()
