@@ -21,7 +21,8 @@ from pc2dae import __version__
 from pc2dae.errors import Pc2daeError
 from pc2dae.view import assets
 from pc2dae.web import compare, flights_api, server_api
-from pc2dae.web.auth import COOKIE, Guard, SmallBody
+from pc2dae.web.auth import COOKIE, Guard
+from pc2dae.web.intake.uploads import SmallBody
 from pc2dae.web.jobs import QueueFull
 from pc2dae.web.live import live_api
 from pc2dae.web.problems import KINDS, Refused, nothing, problem
@@ -90,7 +91,7 @@ def _page() -> Response:
     page = STATIC / "index.html"
     if not page.is_file():
         return problem(404, "the page is not installed", "the API is described at /openapi.json")
-    return FileResponse(page)
+    return FileResponse(page, headers={"Cache-Control": "no-cache"})
 
 
 async def _refused(request: Request, error: Exception) -> Response:

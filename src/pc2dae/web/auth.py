@@ -1,4 +1,4 @@
-"""Authorisation of requests by host, origin and token; the headers of every response; limits of small bodies.
+"""Authorisation of requests by host, origin and token; and the headers of every response.
 
 * Host: without a token only loopback names are accepted, against DNS rebinding.
 * Origin, Sec-Fetch-Site: requests that change state must come from our own page.
@@ -7,10 +7,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import secrets
-import time
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -20,11 +18,10 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pc2dae.web.problems import problem
-from pc2dae.web.settings import Limits, Settings, is_loopback
+from pc2dae.web.settings import Settings, is_loopback
 
 COOKIE = "pc2dae_token"
 _SAFE = ("GET", "HEAD", "OPTIONS")
-_UPLOAD = ("POST", "/api/flights")  # enforces its own limits
 _PUBLIC = ("/", "/health")  # and /static/: the page prompts for the token
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
@@ -58,8 +55,8 @@ class Guard:
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers.setdefault(name, value)
-                is_page = scope["path"] == "/" or scope["path"].startswith("/static/")
-                headers.setdefault("Cache-Control", "no-cache" if is_page else "no-store")  # the former: revalidated
+                is_file = scope["path"].startswith("/static/")  # browsers cache these but revalidate them
+                headers.setdefault("Cache-Control", "no-cache" if is_file else "no-store")
             await send(message)
 
         if scope["method"] == "HEAD" and not scope["path"].endswith("/events"):  # these never end
@@ -93,11 +90,9 @@ class Guard:
             return False
 
     def _token(self, scope: Scope, headers: Headers) -> Response | None:
-        if (
-            scope["path"] == "/"
-            and scope["method"] == "GET"
-            and self._matches(Request(scope).query_params.get("token", ""))
-        ):
+        request = Request(scope)
+        given = request.query_params.get("token", "")
+        if scope["path"] == "/" and scope["method"] == "GET" and self._matches(given):
             answer = RedirectResponse("/", status_code=303)
             answer.set_cookie(COOKIE, self._sealed(), httponly=True, samesite="strict", max_age=30 * 86400,
                               secure=scope.get("scheme") == "https")  # fmt: skip
@@ -107,7 +102,7 @@ class Guard:
         kind, _, bearer = headers.get("authorization", "").partition(" ")
         if kind.lower() == "bearer" and self._matches(bearer.strip()):
             return None
-        if secrets.compare_digest(Request(scope).cookies.get(COOKIE, "").encode(), self._sealed().encode()):
+        if secrets.compare_digest(request.cookies.get(COOKIE, "").encode(), self._sealed().encode()):
             return None
         return problem(401, "a token is required", "open the address with ?token=…, or send Authorization: Bearer …")
 
@@ -122,43 +117,3 @@ class Guard:
 def _name_of(host: str) -> str:
     """The host name in a Host header, without the port."""
     return host[: host.find("]") + 1] if host.startswith("[") else host.partition(":")[0]
-
-
-class SmallBody:
-    """ASGI middleware that reads a small body completely before it calls the application."""
-
-    def __init__(self, app: ASGIApp, limits: Limits) -> None:
-        self.app, self.limits = app, limits
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Reject bodies that are too large or arrive too slowly."""
-        if scope["type"] != "http" or (scope["method"], scope["path"]) == _UPLOAD or scope["method"] in ("GET", "HEAD"):
-            await self.app(scope, receive, send)
-            return
-        body, more, started = bytearray(), True, time.monotonic()
-        while more:
-            try:
-                message = await asyncio.wait_for(receive(), self.limits.quiet_s)
-            except TimeoutError:
-                await problem(408, "the request body is incomplete")(scope, receive, send)
-                return
-            if message["type"] == "http.disconnect":
-                return
-            body += message.get("body", b"")
-            more = message.get("more_body", False)
-            if len(body) > self.limits.json_bytes:
-                await problem(413, f"more than {self.limits.json_bytes:,} bytes")(scope, receive, send)
-                return
-            if time.monotonic() - started > 2 * self.limits.quiet_s:
-                await problem(408, "the request body arrived too slowly")(scope, receive, send)
-                return
-        given = False
-
-        async def replay() -> Message:
-            nonlocal given
-            if not given:
-                given = True
-                return {"type": "http.request", "body": bytes(body), "more_body": False}
-            return await receive()
-
-        await self.app(scope, replay, send)

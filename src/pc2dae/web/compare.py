@@ -102,7 +102,7 @@ class SharedChannel(BaseModel):
     units: str
 
 
-class Beside(BaseModel):
+class FlightsCompared(BaseModel):
     """Two flights side by side."""
 
     flights: tuple[Side, Side]
@@ -142,7 +142,7 @@ async def get_sensors(station: At, flight: Of, run: Key | None = None) -> JSONRe
 
 
 @routes.get("/{flight}/beside")
-async def get_beside(station: At, flight: Of, other: Key) -> Beside:
+async def get_beside(station: At, flight: Of, other: Key) -> FlightsCompared:
     """The figures of two flights with their difference, and the channels that both have."""
     return beside(station.store, flight, station.flight(other))
 
@@ -192,7 +192,7 @@ def _numbers(values: Array) -> Numbers:
     return [float(f"{v:.6g}") if np.isfinite(v) else None for v in values]
 
 
-def beside(store: Store, first: Flight, second: Flight) -> Beside:
+def beside(store: Store, first: Flight, second: Flight) -> FlightsCompared:
     """Compare the default runs of two flights."""
     if first.id == second.id:
         raise Refused(422, "a flight cannot be compared with itself", hint="choose another flight")
@@ -205,7 +205,7 @@ def beside(store: Store, first: Flight, second: Flight) -> Beside:
         Side(id=flight.id, name=flight.name, run=flight.default_run, start=known["start"], end=known["end"])
         for flight, known in zip((first, second), facts, strict=True)
     ]
-    return Beside(
+    return FlightsCompared(
         flights=(sides[0], sides[1]),
         is_overlapping=sides[0].start <= sides[1].end and sides[1].start <= sides[0].end,
         channels=[SharedChannel(**{k: mine[n][k] for k in ("name", "long_name", "units")}) for n in alike],

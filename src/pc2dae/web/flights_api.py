@@ -45,11 +45,7 @@ _FORM = {
                         "files": {"type": "array", "items": {"type": "string", "format": "binary"}},
                         "suite": {"type": "string", "description": "name of a suite"},
                         "zone": {"type": "string", "description": "time zone of stamps that carry none"},
-                        "several": {
-                            "type": "string",
-                            "enum": ["ask"],
-                            "description": "if they may be several flights",
-                        },
+                        "several": {"type": "string", "enum": ["ask"], "description": "if they may be several"},
                         "name": {"type": "string", "description": "what to call the flight"},
                     },
                 }

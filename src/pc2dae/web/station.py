@@ -107,13 +107,8 @@ class Station:
     async def check_files(self, folder: Path) -> None:
         """Check an upload in a child process; refuse hostile or useless files."""
         limits = self.settings.limits
-        child = await start_process(
-            "pc2dae.web.intake.upload_check",
-            str(folder),
-            str(limits.members),
-            str(limits.unpacked_bytes),
-            str(limits.unpacked_ratio),
-        )
+        bounds = (limits.members, limits.unpacked_bytes, limits.unpacked_ratio)
+        child = await start_process("pc2dae.web.intake.upload_check", str(folder), *map(str, bounds))
         try:
             async with asyncio.timeout(_GATE_S):
                 stdout, _ = await child.communicate()

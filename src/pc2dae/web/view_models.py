@@ -283,33 +283,32 @@ class PlumeRow(_Stored):
     ratios: dict[str, tuple[float | None, float | None]]
 
 
-class EmissionRatio(_Stored):
+class Amount(_Stored):
+    """A value with its standard uncertainties."""
+
+    value: float | None
+    sigma: float | None
+    random_sigma: float | None
+    systematic_sigma: float | None
+    units: str
+    share: float | None = Field(default=None, description="of the samples at which both species were measured")
+
+
+class EmissionRatio(Amount):
     """A ratio of the whole flight."""
 
     ratio: str
     method: str
-    value: float | None
-    sigma: float | None
-    random_sigma: float | None
-    systematic_sigma: float | None
-    units: str
     resolution_s: float | None
-    share: float | None = Field(default=None, description="of the samples at which both species were measured")
     is_preferred: bool
     reason: str
 
 
-class EmissionFactor(_Stored):
+class EmissionFactor(Amount):
     """An emission factor of a crossing or of the whole flight."""
 
     scope: str
     species: str
-    value: float | None
-    sigma: float | None
-    random_sigma: float | None
-    systematic_sigma: float | None
-    units: str
-    share: float | None = None
     is_good: bool = True
 
 

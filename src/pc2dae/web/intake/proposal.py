@@ -217,7 +217,7 @@ def _same_gas(table: TableHead, channels: list[MappedChannel]) -> Iterable[Quest
             each = [Choice(value=name, words=f"only {name}: {', '.join(table.values(name))}") for name in columns]
             yield Question(id=f"same:{species}", kind="same", choices=[*each, Choice(
                 value=BOTH, words="all of them: several sensors in the same air")],
-                words=f"{len(columns)} columns look like {species.upper()}. Which are to be read?")  # fmt: skip
+                words=f"{len(columns)} columns look like {species.upper()}. Which should be read?")  # fmt: skip
 
 
 def _units(table: TableHead, channels: list[MappedChannel]) -> Iterable[Question]:

@@ -109,7 +109,7 @@ def _ask_how_many(home: Path, names: Mapping[str, str], how: How, suite: str | N
     error = HowMany(f"{len(parts)} flights in this upload", hint="confirm the list below")
     choices = [Choice(value=str(i), words=part.name) for i, part in enumerate(parts)]
     choices.append(Choice(value="one", words="read all files as one flight"))
-    words = "Which flights are to be read?"
+    words = "Which flights should be read?"
     error.question = Question(id="flights", kind="flights", words=words, choices=choices).model_dump()
     raise error
 
