@@ -15,7 +15,7 @@ from pc2dae.view.series import Column, Columns, bucket_times, buckets, cut, extr
 from pc2dae.web.flights_api import At, Channels, Moment, Of, Points, ready_run
 from pc2dae.web.problems import Refused, nothing
 from pc2dae.web.schemas import Flight, Key, Numbers
-from pc2dae.web.series import ColumnFile, named, ready_facts
+from pc2dae.web.series import named, read_columns, ready_facts
 from pc2dae.web.store import Store
 
 routes = APIRouter(prefix="/api/flights", tags=["compare"])
@@ -127,8 +127,8 @@ def get_difference(
     store = station.store
     names = named(ready_facts(store, flight), channels)
     folders = [store.folder(flight.id, ready_run(station, flight, number).id) for number in (run, other)]
-    mine, theirs = (ColumnFile(folder / "columns.npz") for folder in folders)
-    time = ColumnFile(store.folder(flight.id) / "columns.npz")["time"]
+    mine, theirs = (read_columns(folder / "columns.npz") for folder in folders)
+    time = read_columns(store.folder(flight.id) / "columns.npz")["time"]
     return difference(time, mine, theirs, names, start=start, stop=stop, points=points)
 
 

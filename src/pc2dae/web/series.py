@@ -2,39 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from pc2dae.atomic import replacing
-from pc2dae.view.series import Column, series_json, track_json
+from pc2dae.view.series import Columns, series_json, track_json
 from pc2dae.web.problems import Refused
 from pc2dae.web.schemas import Flight, Run
 from pc2dae.web.store import Store
 
 
-def write_columns(path: Path, columns: Mapping[str, Column]) -> None:
+def write_columns(path: Path, columns: Columns) -> None:
     """Write arrays by name, uncompressed; no pickle."""
     with replacing(path) as temporary, temporary.open("wb") as file:
         np.savez(file, allow_pickle=False, **columns)
 
 
-class ColumnFile(Mapping[str, Column]):
-    """Arrays by name, each read on first access."""
-
-    def __init__(self, path: Path) -> None:
-        self._file = np.load(path, allow_pickle=False)
-
-    def __getitem__(self, name: str) -> Column:
-        return np.asarray(self._file[name])
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._file.files)
-
-    def __len__(self) -> int:
-        return len(self._file.files)
+def read_columns(path: Path) -> Columns:
+    """Arrays by name, each read from the file when it is asked for."""
+    columns: Columns = np.load(path, allow_pickle=False)
+    return columns
 
 
 def named(facts: dict[str, Any], channels: str | None) -> list[str]:
@@ -51,8 +40,8 @@ def series(store: Store, flight: Flight, run: Run | None, *, channels: str | Non
     """Raw values, estimate, band and flags of the selected channels on a common time axis."""
     facts = ready_facts(store, flight)
     names = named(facts, channels)
-    measured = ColumnFile(store.folder(flight.id) / "columns.npz")
-    done = ColumnFile(store.folder(flight.id, run.id) / "columns.npz") if run is not None else {}
+    measured = read_columns(store.folder(flight.id) / "columns.npz")
+    done = read_columns(store.folder(flight.id, run.id) / "columns.npz") if run is not None else {}
     flags = store.facts(flight.id, name="flags")
     return series_json(measured, done, flags, names, rate_hz=facts["rate_hz"], points=points, start=start, stop=stop)
 
@@ -60,7 +49,7 @@ def series(store: Store, flight: Flight, run: Run | None, *, channels: str | Non
 def track(store: Store, flight: Flight) -> str:
     """Position of the drone [m], or null."""
     ready_facts(store, flight)
-    return track_json(ColumnFile(store.folder(flight.id) / "columns.npz"))
+    return track_json(read_columns(store.folder(flight.id) / "columns.npz"))
 
 
 def ready_facts(store: Store, flight: Flight) -> dict[str, Any]:
