@@ -12,8 +12,8 @@ from pydantic import BaseModel, Field
 
 from pc2dae.arrays import Array
 from pc2dae.view.series import Column, Columns, bucket_times, buckets, cut, extremes
-from pc2dae.web.flights_api import At, Channels, Moment, Of, Points, ready_run
-from pc2dae.web.problems import Refused, nothing
+from pc2dae.web.flights_api import At, Channels, Moment, Of, Points, ready_run, stored
+from pc2dae.web.problems import Refused
 from pc2dae.web.schemas import Flight, Key, Numbers
 from pc2dae.web.series import named, read_columns, ready_facts
 from pc2dae.web.store import Store
@@ -135,10 +135,7 @@ def get_difference(
 @routes.get("/{flight}/sensors", response_model=list[SensorPair])
 async def get_sensors(station: At, flight: Of, run: Key | None = None) -> JSONResponse:
     """Every pair of sensors of one species, of a run or of the flight as measured: points, bias and York regression."""
-    chosen = ready_run(station, flight, run).id if run is not None else None
-    if (found := station.store.facts(flight.id, chosen, name="sensors")) is None:
-        raise nothing("comparison of sensors")
-    return JSONResponse(found)
+    return stored(station, flight, run, "sensors")
 
 
 @routes.get("/{flight}/beside")

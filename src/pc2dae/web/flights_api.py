@@ -167,10 +167,7 @@ async def delete_run(station: At, flight: Of, run: Key) -> None:
 @routes.get("/{flight}/view", response_model=FlightShown)
 async def get_view(station: At, flight: Of, run: Key | None = None) -> JSONResponse:
     """The flight view that the page draws, of a run or of the flight as measured; series and track are separate."""
-    chosen = ready_run(station, flight, run).id if run is not None else None
-    if (found := station.store.facts(flight.id, chosen, name="view")) is None:
-        raise nothing("view")
-    return JSONResponse(found)
+    return stored(station, flight, run, "view")
 
 
 @routes.get("/{flight}/series", response_model=Series)
@@ -198,9 +195,9 @@ def get_track(station: At, flight: Of) -> Response:
 @routes.get("/{flight}/plumes", response_model=PlumesShown)
 async def get_plumes(station: At, flight: Of, run: RunKey = None) -> JSONResponse:
     """Encounters, excess, emission ratios and combustion efficiency, with their uncertainty."""
-    if (found := station.store.facts(flight.id, default_run(station, flight, run).id, name="plumes")) is None:
-        raise nothing("plumes")
-    return JSONResponse(found)
+    if (chosen := run or flight.default_run) is None:
+        raise nothing("run")
+    return stored(station, flight, chosen, "plumes")
 
 
 @routes.get("/{flight}/scores")
@@ -241,8 +238,9 @@ def ready_run(station: Station, flight: Flight, number: str) -> Run:
     return run
 
 
-def default_run(station: Station, flight: Flight, number: str | None) -> Run:
-    """The run with this identifier, or the flight's first one."""
-    if (chosen := number or flight.default_run) is None:
-        raise nothing("run")
-    return ready_run(station, flight, chosen)
+def stored(station: Station, flight: Flight, run: str | None, name: str) -> JSONResponse:
+    """What a worker wrote for a run, or without one for the flight as measured, as it is."""
+    chosen = ready_run(station, flight, run).id if run is not None else None
+    if (facts := station.store.facts(flight.id, chosen, name=name)) is None:
+        raise nothing(name)
+    return JSONResponse(facts)

@@ -243,9 +243,7 @@ class Alarms:
 
     def _of(self, flight: str, channel: str, source: AlarmSource) -> LimitSeries:
         key = (flight, channel, source)
-        if key not in self._series:
-            self._series[key] = LimitSeries(*key)
-        return self._series[key]
+        return self._series.setdefault(key, LimitSeries(*key))
 
     def _forget(self, is_meant: Callable[[LimitSeries], bool]) -> None:
         """End the alarms of some series and judge these from the beginning."""
