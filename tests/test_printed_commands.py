@@ -205,12 +205,13 @@ def check(one: Printed, monkeypatch: pytest.MonkeyPatch) -> None:
     elif words[0] == "pip" and (extra := re.search(r"\[(\w+)\]", one.text)):
         assert extra[1] in tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     elif words[0] == "curl":
-        from pc2dae.web import alarms_api, compare_api, flights_api, live_api, server_api
+        from pc2dae.web import compare, flights_api, server_api
+        from pc2dae.web.live import live_api
 
         sent = "POST" if {"-F", "-d"} & set(words) else "GET"  # every GET also answers HEAD (-I)
         method = words[words.index("-X") + 1] if "-X" in words else sent
         path = re.sub("[A-Z]+", "x", re.sub(r".*localhost:8000([^ ?']+).*", r"\1", one.text))
-        rooms = (alarms_api, compare_api, flights_api, live_api, server_api)
+        rooms = (compare, flights_api, live_api, server_api)
         routes: Any = [route for room in rooms for route in room.routes.routes]
         assert any(route.path_regex.match(path) and method in route.methods for route in routes)
 

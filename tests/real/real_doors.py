@@ -30,7 +30,8 @@ from pc2dae.flight import write_flight
 from pc2dae.flight.schema import observed, suite_of
 from pc2dae.response.stated import stated_responses
 from pc2dae.suite import Suite
-from pc2dae.web import tasks, upload_check
+from pc2dae.web import tasks
+from pc2dae.web.intake import upload_check
 from pc2dae.web.settings import Limits
 
 _CHUNK = 97  # samples fed at a time: no multiple of anything inside

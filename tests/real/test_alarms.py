@@ -10,8 +10,8 @@ import pytest
 from real_data import ABSENT, DATA
 
 from pc2dae.suite import load_suite
-from pc2dae.web.alarm_models import Limit
-from pc2dae.web.alarms import Alarms
+from pc2dae.web.live.alarm_limits import Limit
+from pc2dae.web.live.alarms import Alarms
 
 FLIGHT = DATA / "konza_uav_burn" / "kolibri" / "1D.csv"
 LIMITS = {"pm25": ("PM2.5_mg.m3", 0.5), "co2": ("CO2_ppm", 600.0)}

@@ -19,8 +19,8 @@ from pc2dae.flags import NOT_MEASURED, SATURATED
 from pc2dae.flight.schema import suite_of
 from pc2dae.ingestion import prepare
 from pc2dae.suite import load_suite
-from pc2dae.web.live_feed import LiveFeed
-from pc2dae.web.live_match import Match, Payload
+from pc2dae.web.live.feed import LiveFeed
+from pc2dae.web.live.payload_match import Match, Payload
 from pc2dae.web.suites import Suites
 
 SAMPLES, CHUNK = 200, 40

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pc2dae.web.proposal import propose, read_any
-from pc2dae.web.tables import table_heads
+from pc2dae.web.intake.proposal import propose, read_any
+from pc2dae.web.intake.tables import table_heads
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 ASKED = {

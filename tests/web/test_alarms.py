@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from pc2dae.suite import load_suite
-from pc2dae.web.alarm_models import Alarm, Limit
-from pc2dae.web.alarms import KEPT, Alarms
+from pc2dae.web.live.alarm_limits import Alarm, Limit
+from pc2dae.web.live.alarms import KEPT, Alarms
 from pc2dae.web.problems import Refused
 
 

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from ground import Ground, plain_csv
 
-from pc2dae.web.beside import fact_of
-from pc2dae.web.difference import difference
+from pc2dae.web.compare import difference, fact_of
 
 
 @pytest.fixture(scope="module")

@@ -13,8 +13,7 @@ import psutil
 import pytest
 from ground import wait_for
 
-from pc2dae.web.child import Child
-from pc2dae.web.forks import Fork, Template
+from pc2dae.web.forks import Child, Fork, Template
 from pc2dae.web.template import spawn
 
 SERVER = """

@@ -126,8 +126,8 @@ def test_a_million_entries_are_refused_in_two_seconds_of_computing(ground: Groun
 
     (tmp_path / "a.zip").write_bytes(crowded(1_000_000))
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    said = subprocess.run([sys.executable, "-m", "pc2dae.web.upload_check", str(tmp_path), "1000", "1000000000", "200"],
-                          capture_output=True, check=True).stdout  # fmt: skip
+    command = [sys.executable, "-m", "pc2dae.web.intake.upload_check", str(tmp_path), "1000", "1000000000", "200"]
+    said = subprocess.run(command, capture_output=True, check=True).stdout
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert b"422" in said
     assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 2.0

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pc2dae.edge.messages import Sample, stamp
-from pc2dae.web.link import Link
+from pc2dae.web.live.link import Link
 
 NOW = 1_760_000_000_000  # ms
 

@@ -17,7 +17,7 @@ from ground import Ground, grounded, plain_csv, wait_for
 from colocations import doubling
 from pc2dae.edge.broker import Broker
 from pc2dae.edge.publisher import Publisher
-from pc2dae.web.live_match import Match, Payload
+from pc2dae.web.live.payload_match import Match, Payload
 from pc2dae.web.suites import Suites
 from suites import make_suite
 

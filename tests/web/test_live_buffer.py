@@ -4,8 +4,7 @@ import asyncio
 import json
 
 from pc2dae.edge.messages import Clean
-from pc2dae.web.live_buffer import KEPT, LiveBuffer
-from pc2dae.web.live_feed import LiveFeed
+from pc2dae.web.live.feed import KEPT, LiveBuffer, LiveFeed
 
 
 def test_whoever_comes_late_gets_the_last_minutes_once() -> None:

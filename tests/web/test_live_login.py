@@ -21,7 +21,7 @@ from ground import Ground, grounded, wait_for
 
 from pc2dae.edge.broker import Broker
 from pc2dae.edge.publisher import Publisher
-from pc2dae.web.live_connection import BrokerConnection
+from pc2dae.web.live.connection import BrokerConnection
 
 PASSWORD = "smoke over Konza"
 KONZA = {
@@ -105,7 +105,7 @@ def test_a_connection_is_closed_even_at_the_moment_its_reason_is_found(monkeypat
             return await found
 
         own = SimpleNamespace(**vars(asyncio) | {"to_thread": to_thread})  # servers in other threads keep theirs
-        monkeypatch.setattr("pc2dae.web.live_connection.asyncio", own)
+        monkeypatch.setattr("pc2dae.web.live.connection.asyncio", own)
         connection = BrokerConnection(Broker("127.0.0.1", 9), [], on_state=lambda: None, on_message=lambda *_: None)
         connection.loop, connection.since = loop, loop.time()
         connection.search = asyncio.create_task(connection._search())

@@ -26,8 +26,8 @@ from pc2dae.edge.publisher import Publisher
 from pc2dae.edge.sample_log import SampleLog, flight_folder
 from pc2dae.flight.netcdf import read_netcdf
 from pc2dae.suite import load_suite
+from pc2dae.web.live.recorder import LivePayload, Recorder, Recording
 from pc2dae.web.problems import Refused
-from pc2dae.web.recorder import LivePayload, Recorder, Recording
 from pc2dae.web.settings import Settings
 
 COUNT = 150

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from ground import Ground, plain_csv, wait_for
 
-from pc2dae.web.answers import answered, field_of
+from pc2dae.web.intake.repair import answered, field_of
 from pc2dae.web.schemas import Mapping, Question
 
 HEADER = "DateTime_cdt,Latitude,Longitude,Alt_MSL_ft,Height,CO_ppm,deltaCO_mg.m3,NO2"

@@ -12,7 +12,7 @@ from pc2dae.flight import write_flight
 from pc2dae.flight.schema import new_flight, suite_of
 from pc2dae.response.payload import ChannelResponse, PayloadResponse
 from pc2dae.suite import parse_suite
-from pc2dae.web.reading import How, calibrations, read_uploads
+from pc2dae.web.intake.reading import How, calibrations, read_uploads
 from pc2dae.web.tasks import _measured, _renamed
 from suites import make_suite
 

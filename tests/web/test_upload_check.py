@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pc2dae.web.upload_check import Refusal, judge
+from pc2dae.web.intake.upload_check import Refusal, judge
 
 
 def zipped(**members: bytes | str) -> bytes:

@@ -6,40 +6,36 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import FileResponse, JSONResponse, Response
+from fastapi.openapi.utils import get_openapi
+from fastapi.responses import FileResponse, Response
 from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
+from starlette.routing import Match
 from starlette.staticfiles import StaticFiles
 
 from pc2dae import __version__
 from pc2dae.errors import Pc2daeError
 from pc2dae.view import assets
-from pc2dae.web import alarms_api, compare_api, flights_api, live_api, server_api
-from pc2dae.web.auth import Guard
-from pc2dae.web.body import SmallBody
-from pc2dae.web.head import HeadRequests, allowed
+from pc2dae.web import compare, flights_api, server_api
+from pc2dae.web.auth import COOKIE, Guard
+from pc2dae.web.intake.uploads import SmallBody
 from pc2dae.web.jobs import QueueFull
-from pc2dae.web.openapi import describe, operation_id
-from pc2dae.web.problems import KINDS, Refused, nothing
-from pc2dae.web.reference import reference
+from pc2dae.web.live import live_api
+from pc2dae.web.problems import KINDS, Refused, nothing, problem
 from pc2dae.web.schemas import ApiError
 from pc2dae.web.settings import Settings
 from pc2dae.web.station import Station
 
 STATIC = Path(__file__).parent / "static"
-_REVALIDATE = {"Cache-Control": "no-cache"}  # browsers cache the files but revalidate them
-
-
-class _Files(StaticFiles):
-    """Files that a browser revalidates every time."""
-
-    def file_response(self, *args: object, **kwargs: object) -> Response:
-        answer = super().file_response(*args, **kwargs)  # type: ignore[arg-type]
-        answer.headers.update(_REVALIDATE)
-        return answer
+_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+_SCHEMES = {
+    "bearer": {"type": "http", "scheme": "bearer", "description": "the token that `pc2dae serve` was started with"},
+    "cookie": {"type": "apiKey", "in": "cookie", "name": COOKIE, "description": "set by opening `/?token=…` once"},
+}
 
 
 def create_app(settings: Settings) -> Guard:
@@ -58,41 +54,50 @@ def create_app(settings: Settings) -> Guard:
         title="pc2dae ground station", version=__version__, lifespan=life, docs_url=None, redoc_url=None,
         description="Upload a flight, view it, compare methods, download, watch live.",
         responses={"4XX": {"model": ApiError, "description": "refused, with the reason in one line"}},
-        redirect_slashes=False, generate_unique_id_function=operation_id,
+        redirect_slashes=False, generate_unique_id_function=lambda route: route.name,
     )  # fmt: skip
     app.state.station = station
     app.include_router(flights_api.routes)
-    app.include_router(compare_api.routes)
+    app.include_router(compare.routes)
     app.include_router(server_api.routes)
     app.include_router(live_api.routes)
-    app.include_router(alarms_api.routes)
     app.add_exception_handler(Pc2daeError, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
     app.add_api_route("/", _page, include_in_schema=False)
-    app.add_api_route("/docs", lambda: reference(app.openapi()), include_in_schema=False)
-    schema = cache(lambda: describe(app, needs_token=settings.token is not None))
-    app.openapi = schema  # type: ignore[method-assign]
-    app.mount("/static/view", _Files(directory=assets.STATIC), name="view")
-    app.mount("/static/uplot", _Files(directory=assets.uplot_folder()), name="uplot")
-    app.mount("/static", _Files(directory=STATIC, check_dir=False), name="static")
+    app.openapi = cache(lambda: _described(app, settings))  # type: ignore[method-assign]
+    app.mount("/static/view", StaticFiles(directory=assets.STATIC), name="view")
+    app.mount("/static/uplot", StaticFiles(directory=assets.uplot_folder()), name="uplot")
+    app.mount("/static", StaticFiles(directory=STATIC, check_dir=False), name="static")
     app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=4)
     app.add_middleware(SmallBody, limits=settings.limits)
-    app.add_middleware(HeadRequests)
     return Guard(app, settings, station)
+
+
+def _described(app: FastAPI, settings: Settings) -> dict[str, Any]:
+    """The OpenAPI description, with the token where one is required."""
+    schema = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
+    for operation in (operation for path in schema["paths"].values() for operation in path.values()):
+        refused = operation["responses"]["4XX"]
+        refused["content"] = {"application/json": next(iter(refused["content"].values()))}
+    if settings.token is not None:
+        schema["components"]["securitySchemes"] = _SCHEMES
+        schema["security"] = [{"bearer": []}, {"cookie": []}]
+        schema["paths"]["/health"]["get"]["security"] = []
+    return schema
 
 
 def _page() -> Response:
     page = STATIC / "index.html"
     if not page.is_file():
-        return JSONResponse({"error": "the page is not installed", "hint": "the API is described at /docs"}, 404)
-    return FileResponse(page, headers=_REVALIDATE)
+        return problem(404, "the page is not installed", "the API is described at /openapi.json")
+    return FileResponse(page, headers={"Cache-Control": "no-cache"})
 
 
 async def _refused(request: Request, error: Exception) -> Response:
     status = error.status if isinstance(error, Refused) else 429 if isinstance(error, QueueFull) else 422
     hint = error.hint if isinstance(error, Pc2daeError) else None
-    return _problem(status, Exception.__str__(error), hint)
+    return problem(status, Exception.__str__(error), hint)
 
 
 async def _invalid(request: Request, error: Exception) -> Response:
@@ -103,15 +108,18 @@ async def _invalid(request: Request, error: Exception) -> Response:
         return await _refused(request, nothing(inside[0], str(first.get("input", ""))))
     place = ".".join(str(part) for part in inside)
     message = str(first.get("msg", "invalid request"))
-    return _problem(422, f"{place[:80]}: {message[:1].lower()}{message[1:200]}" if place else message[:200])
+    return problem(422, f"{place[:80]}: {message[:1].lower()}{message[1:200]}" if place else message[:200])
 
 
 async def _http(request: Request, error: Exception) -> Response:
     status, detail = (error.status_code, error.detail) if isinstance(error, HTTPException) else (400, str(error))
-    headers = {"Allow": allowed(request)} if status == 405 else getattr(error, "headers", None)
-    return _problem(status, str(detail)[:200].lower(), headers=headers)
+    headers = {"Allow": _allowed(request)} if status == 405 else getattr(error, "headers", None)
+    return problem(status, str(detail)[:200].lower(), headers=headers)
 
 
-def _problem(status: int, error: str, hint: str | None = None, headers: dict[str, str] | None = None) -> Response:
-    text = " ".join(error.split()).encode("utf-8", "replace").decode()
-    return JSONResponse({"error": text, "hint": hint}, status_code=status, headers=headers)
+def _allowed(request: Request) -> str:
+    """The methods of a path."""
+    routes = request.app.router.routes
+    known = [m for m in _METHODS if any(r.matches({**request.scope, "method": m})[0] == Match.FULL for r in routes)]
+    is_file = request.url.path.startswith("/static/")  # mounted: matches every method
+    return "GET, HEAD" if is_file else ", ".join(known + ["HEAD"] * ("GET" in known))

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from http.cookies import CookieError, SimpleCookie
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from pc2dae.web.problems import problem
 from pc2dae.web.settings import Settings, is_loopback
 
 COOKIE = "pc2dae_token"
@@ -54,9 +55,12 @@ class Guard:
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers.setdefault(name, value)
-                headers.setdefault("Cache-Control", "no-store")
+                is_file = scope["path"].startswith("/static/")  # browsers cache these but revalidate them
+                headers.setdefault("Cache-Control", "no-cache" if is_file else "no-store")
             await send(message)
 
+        if scope["method"] == "HEAD" and not scope["path"].endswith("/events"):  # these never end
+            scope = {**scope, "method": "GET"}  # the server sends the headers and drops the body
         if answer is not None:
             await answer(scope, receive, with_headers)
         else:
@@ -65,9 +69,9 @@ class Guard:
     def _refusal(self, scope: Scope, headers: Headers) -> Response | None:
         host = headers.get("host", "")
         if self.settings.token is None and not is_loopback(_name_of(host)):
-            return _no(421, f"this server does not answer to '{host[:80]}'", "open it as http://localhost")
+            return problem(421, f"this server does not answer to '{host[:80]}'", "open it as http://localhost")
         if not self._is_own(scope, headers, host):
-            return _no(403, "only this server's own page may do that")
+            return problem(403, "only this server's own page may do that")
         if self.settings.token is not None:
             return self._token(scope, headers)
         return None
@@ -86,7 +90,9 @@ class Guard:
             return False
 
     def _token(self, scope: Scope, headers: Headers) -> Response | None:
-        if scope["path"] == "/" and scope["method"] == "GET" and self._matches(_query_token(scope)):
+        request = Request(scope)
+        given = request.query_params.get("token", "")
+        if scope["path"] == "/" and scope["method"] == "GET" and self._matches(given):
             answer = RedirectResponse("/", status_code=303)
             answer.set_cookie(COOKIE, self._sealed(), httponly=True, samesite="strict", max_age=30 * 86400,
                               secure=scope.get("scheme") == "https")  # fmt: skip
@@ -96,13 +102,9 @@ class Guard:
         kind, _, bearer = headers.get("authorization", "").partition(" ")
         if kind.lower() == "bearer" and self._matches(bearer.strip()):
             return None
-        try:
-            cookie = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
-        except CookieError:
-            cookie = None
-        if cookie is not None and secrets.compare_digest(cookie.value.encode(), self._sealed().encode()):
+        if secrets.compare_digest(request.cookies.get(COOKIE, "").encode(), self._sealed().encode()):
             return None
-        return _no(401, "a token is required", "open the address with ?token=…, or send Authorization: Bearer …")
+        return problem(401, "a token is required", "open the address with ?token=…, or send Authorization: Bearer …")
 
     def _matches(self, given: str) -> bool:
         return secrets.compare_digest(given.encode("utf-8", "replace"), str(self.settings.token).encode())
@@ -112,19 +114,6 @@ class Guard:
         return hashlib.sha256(f"pc2dae cookie {self.settings.token}".encode()).hexdigest()
 
 
-def _query_token(scope: Scope) -> str:
-    """The token in the query string, or an empty string."""
-    try:
-        query: bytes = scope.get("query_string", b"")
-        return parse_qs(query.decode("latin-1"), max_num_fields=20).get("token", [""])[0]
-    except ValueError:
-        return ""
-
-
 def _name_of(host: str) -> str:
     """The host name in a Host header, without the port."""
     return host[: host.find("]") + 1] if host.startswith("[") else host.partition(":")[0]
-
-
-def _no(status: int, error: str, hint: str | None = None) -> Response:
-    return JSONResponse({"error": error, "hint": hint}, status_code=status)

@@ -9,7 +9,7 @@ from pc2dae.atomic import write_text
 from pc2dae.suite import Channel
 from pc2dae.view.flight_view import FlightView, json_text
 from pc2dae.view.plumes import plume_facts
-from pc2dae.web.columns import write_columns
+from pc2dae.web.series import write_columns
 
 
 def write_json(path: Path, data: Any) -> None:
@@ -24,7 +24,7 @@ def write_flight_facts(folder: Path, view: FlightView) -> None:
     write_text(folder / "suite.json", suite.model_dump_json(exclude_defaults=True))
     write_json(folder / "flags.json", view.flags)
     write_json(folder / "sensors.json", view.sensors)
-    write_json(folder / "view.json", view.as_json())
+    _write_view(folder, view)
     facts = {
         "suite": suite.name,
         "start": view.time[0],
@@ -46,7 +46,7 @@ def write_run_facts(folder: Path, view: FlightView) -> None:
     """`facts`, `plumes`, `scores`, `sensors` and `view` as JSON and `columns.npz` of a denoised flight."""
     write_columns(folder / "columns.npz", view.done)
     write_json(folder / "plumes.json", plume_facts(view.flight, view.suite, view.plumes))
-    write_json(folder / "view.json", view.as_json())
+    _write_view(folder, view)
     write_json(folder / "sensors.json", view.sensors)
     if view.scores is not None:
         means = view.scores[view.scores["channel"] == "all"]
@@ -61,6 +61,11 @@ def write_run_facts(folder: Path, view: FlightView) -> None:
         "has_band": any(name.endswith(" high") for name in view.done),
     }  # fmt: skip
     write_json(folder / "facts.json", facts)
+
+
+def _write_view(folder: Path, view: FlightView) -> None:
+    """The view without what only the report draws."""
+    write_json(folder / "view.json", {key: part for key, part in view.as_json().items() if key != "spectra"})
 
 
 def _channel(seen: dict[str, Any], channel: Channel) -> dict[str, Any]:

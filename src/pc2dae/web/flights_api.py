@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Depends, Path, Query, Request
 from fastapi.responses import FileResponse, JSONResponse, Response
 
+from pc2dae.web.intake.uploads import receive_upload
 from pc2dae.web.problems import Refused, nothing
 from pc2dae.web.schemas import (
     Accepted,
@@ -17,19 +18,20 @@ from pc2dae.web.schemas import (
     ReadAgain,
     Run,
     RunAccepted,
-    RunWanted,
+    RunRequest,
     Score,
     Split,
 )
 from pc2dae.web.series import series, track
 from pc2dae.web.station import FORMATS, Station, slug
 from pc2dae.web.store import new_id
-from pc2dae.web.uploads import receive_upload
 from pc2dae.web.view_models import FlightDetail, FlightShown, PlumesShown, Series, TrackShown
 
 routes = APIRouter(prefix="/api/flights", tags=["flights"])
 _MOST_MS = 4e12  # the year 2096
 Moment = Annotated[float | None, Query(ge=-_MOST_MS, le=_MOST_MS, allow_inf_nan=False, description="ms since 1970")]
+Channels = Annotated[str | None, Query(max_length=4000, description="names with commas between them")]
+Points = Annotated[int, Query(ge=10, le=20_000)]
 RunKey = Annotated[Key | None, Query(description="default: the flight's first run")]
 _FORM = {
     "requestBody": {
@@ -43,11 +45,7 @@ _FORM = {
                         "files": {"type": "array", "items": {"type": "string", "format": "binary"}},
                         "suite": {"type": "string", "description": "name of a suite"},
                         "zone": {"type": "string", "description": "time zone of stamps that carry none"},
-                        "several": {
-                            "type": "string",
-                            "enum": ["ask"],
-                            "description": "if they may be several flights",
-                        },
+                        "several": {"type": "string", "enum": ["ask"], "description": "if they may be several"},
                         "name": {"type": "string", "description": "what to call the flight"},
                     },
                 }
@@ -147,7 +145,7 @@ async def split_flight(station: At, flight: Of, how: Split) -> list[Flight]:
 
 
 @routes.post("/{flight}/runs", status_code=202)
-async def denoise_flight(station: At, flight: Of, wanted: RunWanted) -> RunAccepted:
+async def denoise_flight(station: At, flight: Of, wanted: RunRequest) -> RunAccepted:
     """Denoise with a method; an existing run is reused."""
     run, job = station.want_run(flight, wanted.method, wanted.strength)
     return RunAccepted(run=run, job=station.jobs.shown(job) if job is not None else None)
@@ -169,10 +167,7 @@ async def delete_run(station: At, flight: Of, run: Key) -> None:
 @routes.get("/{flight}/view", response_model=FlightShown)
 async def get_view(station: At, flight: Of, run: Key | None = None) -> JSONResponse:
     """The flight view that the page draws, of a run or of the flight as measured; series and track are separate."""
-    chosen = ready_run(station, flight, run).id if run is not None else None
-    if (found := station.store.facts(flight.id, chosen, name="view")) is None:
-        raise nothing("view")
-    return JSONResponse(found)
+    return stored(station, flight, run, "view")
 
 
 @routes.get("/{flight}/series", response_model=Series)
@@ -180,15 +175,14 @@ def get_series(
     station: At,
     flight: Of,
     run: Key | None = None,
-    channels: Annotated[str | None, Query(max_length=4000, description="names with commas between them")] = None,
+    channels: Channels = None,
     start: Annotated[Moment, Query(alias="from")] = None,
     stop: Annotated[Moment, Query(alias="to")] = None,
-    points: Annotated[int, Query(ge=10, le=20_000)] = 1500,
+    points: Points = 1500,
 ) -> Response:
     """Raw, estimate, 90 % band and flags over time; thinned to `points` so that no peak is lost."""
     chosen = ready_run(station, flight, run) if run is not None else None
-    names = [n for n in channels.split(",") if n] if channels is not None else None
-    text = series(station.store, flight, chosen, channels=names, start=start, stop=stop, points=points)
+    text = series(station.store, flight, chosen, channels=channels, start=start, stop=stop, points=points)
     return Response(text, media_type="application/json")
 
 
@@ -201,9 +195,9 @@ def get_track(station: At, flight: Of) -> Response:
 @routes.get("/{flight}/plumes", response_model=PlumesShown)
 async def get_plumes(station: At, flight: Of, run: RunKey = None) -> JSONResponse:
     """Encounters, excess, emission ratios and combustion efficiency, with their uncertainty."""
-    if (found := station.store.facts(flight.id, default_run(station, flight, run).id, name="plumes")) is None:
-        raise nothing("plumes")
-    return JSONResponse(found)
+    if (chosen := run or flight.default_run) is None:
+        raise nothing("run")
+    return stored(station, flight, chosen, "plumes")
 
 
 @routes.get("/{flight}/scores")
@@ -244,8 +238,9 @@ def ready_run(station: Station, flight: Flight, number: str) -> Run:
     return run
 
 
-def default_run(station: Station, flight: Flight, number: str | None) -> Run:
-    """The run with this identifier, or the flight's first one."""
-    if (chosen := number or flight.default_run) is None:
-        raise nothing("run")
-    return ready_run(station, flight, chosen)
+def stored(station: Station, flight: Flight, run: str | None, name: str) -> JSONResponse:
+    """What a worker wrote for a run, or without one for the flight as measured, as it is."""
+    chosen = ready_run(station, flight, run).id if run is not None else None
+    if (facts := station.store.facts(flight.id, chosen, name=name)) is None:
+        raise nothing(name)
+    return JSONResponse(facts)

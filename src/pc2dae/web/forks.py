@@ -8,6 +8,7 @@ import os
 import signal
 import socket
 import sys
+from collections.abc import AsyncIterator
 from contextlib import suppress
 from itertools import count
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 from pc2dae.own_process import ONE_THREAD
 from pc2dae.web.template import PACKET
 
+_GENTLY_S = 3.0
 _LINE = 1 << 20  # bytes: longest message from a worker
 _SECRETS = ("PC2DAE_TOKEN", "PC2DAE_MQTT_PASSWORD")
 
@@ -142,3 +144,36 @@ class Template:
                 fork.writer.close()
             self.forks.clear()
             await end_process(process)
+
+
+class Child:
+    """A pc2dae module running in a child process, which exits when its standard input is closed."""
+
+    def __init__(self, template: Template, module: str) -> None:
+        self.template, self.module = template, module
+        self.process: Fork | None = None
+        self.is_stopped = False
+
+    async def run(self, spec: dict[str, Any]) -> AsyncIterator[dict[str, Any]]:
+        """Start the process and yield its messages until it exits."""
+        self.process = await self.template.fork(self.module)
+        try:
+            if self.is_stopped:  # before it was started
+                return
+            await self.process.send(spec)
+            while line := await self.process.readline():
+                with suppress(ValueError):
+                    yield dict(json.loads(line))
+        finally:
+            await self.process.end()
+
+    async def end(self, *, gently: bool = False) -> None:
+        """Stop the process; `gently` lets it disconnect from the broker first."""
+        self.is_stopped = True
+        if self.process is None:
+            return
+        if gently:
+            self.process.close_input()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self.process.wait(), _GENTLY_S)
+        await self.process.end()

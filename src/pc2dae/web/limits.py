@@ -1,8 +1,11 @@
-"""Resource limits of a child process, set inside it before it opens an uploaded file."""
+"""What a child process sets up in itself: resource limits before it opens an uploaded file, and its end."""
 
 from __future__ import annotations
 
 import resource
+import sys
+import threading
+from collections.abc import Callable
 
 
 def confine(*, cpu_s: int, memory_bytes: int, file_bytes: int) -> None:
@@ -23,3 +26,8 @@ def _lower(kind: int, most: int) -> None:
     hard = resource.getrlimit(kind)[1]
     limit = most if hard == resource.RLIM_INFINITY else min(most, hard)
     resource.setrlimit(kind, (limit, limit))
+
+
+def when_input_ends(act: Callable[[], object]) -> None:
+    """Call `act` when standard input is closed: the server asks for it, or has died."""
+    threading.Thread(target=lambda: (sys.stdin.buffer.read(), act()), daemon=True).start()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from starlette.responses import JSONResponse, Response
+
 from pc2dae.errors import Pc2daeError
 
 
@@ -27,3 +29,9 @@ def nothing(kind: str, given: str = "") -> Refused:
     what = "suite" if kind == "name" else kind
     shown = f" {given[:64]!r}" if given else ""  # quoted, control characters escaped
     return Refused(404, f"no {what}{shown}", hint=KINDS.get(kind, "it may have been deleted"))
+
+
+def problem(status: int, error: str, hint: str | None = None, headers: dict[str, str] | None = None) -> Response:
+    """The response to a refused request."""
+    text = " ".join(error.split()).encode("utf-8", "replace").decode()
+    return JSONResponse({"error": text, "hint": hint}, status_code=status, headers=headers)

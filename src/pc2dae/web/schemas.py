@@ -11,11 +11,18 @@ JobState = Literal["queued", "working", "done", "failed", "cancelled"]
 Key = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{8,64}$")]  # of a flight, run or job
 SuiteName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,39}$")]
 Zone = Annotated[str, Field(pattern=r"^[A-Za-z0-9_+:/-]{1,64}$")]
+Numbers = list[float | None]
 Number = Annotated[float, Field(ge=-1e15, le=1e15, allow_inf_nan=False)]
 Instant = Annotated[float, Field(ge=-9e12, le=9e12, allow_inf_nan=False)]  # ms since 1970
 Offset = Annotated[float, Field(ge=-1e7, le=1e7, allow_inf_nan=False)]
 Answer = Annotated[str, Field(max_length=2000, pattern=r"^[^\x00-\x1f\x7f]*$")]
 Text = Annotated[str, Field(max_length=120, pattern=r"^[^\x00-\x1f\x7f]*$")]
+
+
+class Strict(BaseModel):
+    """A model without any other fields."""
+
+    model_config = ConfigDict(extra="forbid")
 
 
 class ApiError(BaseModel):
@@ -32,19 +39,6 @@ class ServerHealth(BaseModel):
     version: str
     queued: int
     working: int
-
-
-class Defaults(BaseModel):
-    """Server limits and defaults that the page uses."""
-
-    version: str
-    upload_bytes: int
-    upload_files: int
-    broker: str
-    topic_in: str
-    topic_out: str
-    token: bool
-    job_seconds: float
 
 
 class Method(BaseModel):
@@ -87,10 +81,8 @@ class FlightMark(BaseModel):
     motion: dict[str, float] = {}
 
 
-class MappedChannel(BaseModel):
+class MappedChannel(Strict):
     """The mapping of one table column."""
-
-    model_config = ConfigDict(extra="forbid")
 
     column: Text
     name: Text
@@ -104,10 +96,8 @@ class MappedChannel(BaseModel):
     duplicate_of: Text | None = None
 
 
-class Mapping(BaseModel):
+class Mapping(Strict):
     """A mapping of table columns, to be saved as a suite."""
-
-    model_config = ConfigDict(extra="forbid")
 
     time_column: Text = "time"
     zone: Zone | None = None
@@ -117,13 +107,11 @@ class Mapping(BaseModel):
     channels: Annotated[list[MappedChannel], Field(min_length=1, max_length=200)]
     environment: dict[Literal["air_temperature", "relative_humidity", "air_pressure"], Text] = {}
     motion: dict[Literal["latitude", "longitude", "altitude", "ground_speed"], Text] = {}
-    column_units: Annotated[dict[Text, Text], Field(max_length=20)] = {}
+    column_units: Annotated[dict[Text, Text], Field(max_length=200)] = {}
 
 
-class ReadAgain(BaseModel):
+class ReadAgain(Strict):
     """How to read the uploaded files of a flight again; what is absent is decided by the files."""
-
-    model_config = ConfigDict(extra="forbid")
 
     suite: SuiteName | None = Field(default=None, description="name of a suite, or the name to save `mapping` under")
     zone: Zone | None = None
@@ -137,20 +125,16 @@ class ReadAgain(BaseModel):
     find_suite: bool = Field(default=True, description="whether a saved suite is found by the header of the file")
 
 
-class Details(BaseModel):
+class Details(Strict):
     """Changes to what a flight is called and described as."""
-
-    model_config = ConfigDict(extra="forbid")
 
     name: Annotated[str, Field(min_length=1, max_length=80)] | None = None
     notes: Annotated[str, Field(max_length=10_000)] | None = None
     tags: Annotated[list[Annotated[Text, Field(min_length=1, max_length=40)]], Field(max_length=20)] | None = None
 
 
-class Split(BaseModel):
+class Split(Strict):
     """Where to split a flight, or which parts of an upload to read as flights of their own."""
-
-    model_config = ConfigDict(extra="forbid")
 
     at: Annotated[list[int], Field(max_length=50, description="ms since 1970")] = []
     parts: Annotated[list[int], Field(max_length=200, description="numbers of parts in the upload")] = []
@@ -235,19 +219,15 @@ class RunAccepted(BaseModel):
     job: ServerJob | None = None
 
 
-class RunWanted(BaseModel):
+class RunRequest(Strict):
     """Method and strength of a run."""
-
-    model_config = ConfigDict(extra="forbid")
 
     method: Annotated[str, Field(max_length=40)] = "adaptive"
     strength: Annotated[float, Field(ge=0, le=1)] = 1.0
 
 
-class CleanAirStated(BaseModel):
+class CleanAirStated(Strict):
     """Periods of clean air, ms since 1970; none: it is found."""
-
-    model_config = ConfigDict(extra="forbid")
 
     periods: Annotated[list[tuple[Instant, Instant]], Field(max_length=50)]
 

@@ -60,7 +60,7 @@ class Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Close event streams, then stop."""
-        self.app.station.hush()
+        self.app.station.close_streams()
         await super().shutdown(sockets)
 
 

@@ -6,33 +6,24 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import Annotated
 
-from fastapi import APIRouter, Path
-from fastapi.responses import PlainTextResponse, Response, StreamingResponse
+from fastapi import APIRouter, Depends, Path
+from fastapi.responses import PlainTextResponse, Response
+from fastapi.sse import EventSourceResponse
 
 from pc2dae import __version__
 from pc2dae.web.flights_api import At
 from pc2dae.web.methods import METHODS
 from pc2dae.web.problems import nothing
-from pc2dae.web.schemas import Defaults, Key, Mapping, Method, ServerHealth, ServerJob, SuiteName, SuiteShown
+from pc2dae.web.schemas import Key, Mapping, Method, ServerHealth, ServerJob, SuiteName, SuiteShown
 from pc2dae.web.station import Station
 
 routes = APIRouter()
-_UNBUFFERED = {"X-Accel-Buffering": "no"}  # proxies must not buffer events
 
 
 @routes.get("/health", tags=["server"])
 async def health(station: At) -> ServerHealth:
     """Server status and number of jobs."""
     return ServerHealth(version=__version__, queued=station.jobs.waiting, working=len(station.jobs.under_way))
-
-
-@routes.get("/api/settings", tags=["server"])
-async def get_settings(station: At) -> Defaults:
-    """Limits and defaults."""
-    s = station.settings
-    return Defaults(version=__version__, upload_bytes=s.limits.upload_bytes, upload_files=s.limits.upload_files,
-                    broker=s.broker, topic_in=s.topic_in, topic_out=s.topic_out, token=s.token is not None,
-                    job_seconds=s.limits.wall_s)  # fmt: skip
 
 
 @routes.get("/api/methods", tags=["server"])
@@ -74,37 +65,35 @@ async def list_jobs(station: At) -> list[ServerJob]:
     return station.jobs.listed()
 
 
+def the_job(station: At, job: Key) -> ServerJob:
+    """The job identified in the path."""
+    if (known := station.jobs.jobs.get(job)) is None:
+        raise nothing("job", job)
+    return known
+
+
+TheJob = Annotated[ServerJob, Depends(the_job)]
+
+
 @routes.get("/api/jobs/{job}", tags=["jobs"])
-async def get_job(station: At, job: Key) -> ServerJob:
+async def get_job(station: At, job: TheJob) -> ServerJob:
     """One job."""
-    return station.jobs.shown(_job(station, job))
+    return station.jobs.shown(job)
 
 
 @routes.delete("/api/jobs/{job}", tags=["jobs"])
-async def cancel_job(station: At, job: Key) -> ServerJob:
+async def cancel_job(station: At, job: TheJob) -> ServerJob:
     """Cancel a queued job, or stop its worker."""
-    found = _job(station, job)
-    await station.jobs.cancel(found)
-    return station.jobs.shown(found)
+    await station.jobs.cancel(job)
+    return station.jobs.shown(job)
 
 
-@routes.get("/api/jobs/{job}/events", tags=["jobs"], response_class=StreamingResponse)
-async def follow_job(station: At, job: Key) -> StreamingResponse:
+@routes.get("/api/jobs/{job}/events", tags=["jobs"], response_class=EventSourceResponse)
+async def follow_job(station: At, job: TheJob) -> AsyncIterator[ServerJob]:
     """The job as server-sent events, until it ends."""
-    found = _job(station, job)
-
-    async def events() -> AsyncIterator[str]:
-        async for now in station.jobs.follow(found):
-            yield f"data: {now.model_dump_json()}\n\n"
-            await asyncio.sleep(0.05)  # 20 Hz is enough for a progress bar
-
-    return StreamingResponse(events(), media_type="text/event-stream", headers=_UNBUFFERED)
-
-
-def _job(station: Station, number: str) -> ServerJob:
-    if (found := station.jobs.jobs.get(number)) is None:
-        raise nothing("job", number)
-    return found
+    async for now in station.jobs.follow(job):
+        yield now
+        await asyncio.sleep(0.05)  # 20 Hz is enough for a progress bar
 
 
 def _there(station: Station, name: str) -> None:

@@ -11,19 +11,18 @@ from typing import Any
 
 from pc2dae.atomic import write_text
 from pc2dae.errors import Pc2daeError, nearest
-from pc2dae.web.answers import field_of
 from pc2dae.web.forks import Template, end_process, start_process
+from pc2dae.web.intake.repair import check_zone, field_of, parts_at, parts_chosen, settle, split_off
+from pc2dae.web.intake.uploads import Upload
 from pc2dae.web.jobs import Jobs, QueueFull, Spec
-from pc2dae.web.live import Live
+from pc2dae.web.live.live import Live
+from pc2dae.web.live.recorder import Recording
 from pc2dae.web.methods import LIVE, METHODS
 from pc2dae.web.problems import Refused, nothing
-from pc2dae.web.recorder import Recording
-from pc2dae.web.repair import check_zone, parts_at, parts_chosen, settle, split_off
 from pc2dae.web.schemas import Details, Flight, FlightMark, Question, ReadAgain, Run, ServerJob, Split
 from pc2dae.web.settings import MODEL, Settings
 from pc2dae.web.store import Store, new_id, now_ms
 from pc2dae.web.suites import Suites
-from pc2dae.web.uploads import Upload
 
 FORMATS = {"nc": "application/x-netcdf", "csv": "text/csv; charset=utf-8", "ict": "text/plain; charset=utf-8",
            "html": "text/html; charset=utf-8"}  # fmt: skip
@@ -58,7 +57,7 @@ class Station:
             self._begin(flight, "gallery")
         await self.live.start()
 
-    def hush(self) -> None:
+    def close_streams(self) -> None:
         """Close event streams before the server stops."""
         self.live.feed.buffer.close()
         self.jobs.close()
@@ -108,13 +107,8 @@ class Station:
     async def check_files(self, folder: Path) -> None:
         """Check an upload in a child process; refuse hostile or useless files."""
         limits = self.settings.limits
-        child = await start_process(
-            "pc2dae.web.upload_check",
-            str(folder),
-            str(limits.members),
-            str(limits.unpacked_bytes),
-            str(limits.unpacked_ratio),
-        )
+        bounds = (limits.members, limits.unpacked_bytes, limits.unpacked_ratio)
+        child = await start_process("pc2dae.web.intake.upload_check", str(folder), *map(str, bounds))
         try:
             async with asyncio.timeout(_GATE_S):
                 stdout, _ = await child.communicate()

@@ -16,23 +16,27 @@ import numpy as np
 import xarray as xr
 
 from pc2dae import pipeline
+from pc2dae.arrays import Floats, Mask
 from pc2dae.calibration.curve import read_calibration
 from pc2dae.channel_schema import CHANNEL_VARIABLES
+from pc2dae.denoiser import Estimate, Job
 from pc2dae.errors import FlightError, Pc2daeError
 from pc2dae.flight.netcdf import read_netcdf
 from pc2dae.flight.schema import add_history, suite_of
 from pc2dae.flight.store import read_flight, write_flight
+from pc2dae.metrics.flight import denoised_suite
 from pc2dae.plumes.baselines import parse_period, stated_samples
 from pc2dae.plumes.combined import without_species
+from pc2dae.plumes.duplicates import own_uncertainty
 from pc2dae.report import report
+from pc2dae.suite import Suite
 from pc2dae.view.calibration_state import FILES
 from pc2dae.view.flight_view import FlightView
 from pc2dae.view.summary import as_measured
-from pc2dae.web.cached_estimate import CachedEstimate
 from pc2dae.web.facts import write_flight_facts, write_json, write_run_facts
-from pc2dae.web.reading import How, calibrations, questions_about, read_uploads
-from pc2dae.web.recording import live_run, write_recorded
-from pc2dae.web.tables import columns_of, table_heads
+from pc2dae.web.intake.reading import How, calibrations, questions_about, read_uploads
+from pc2dae.web.intake.tables import columns_of, table_heads
+from pc2dae.web.live.recording import live_run, write_recorded
 
 Progress = Callable[[float, str], None]
 Result = dict[str, Any]
@@ -52,10 +56,8 @@ def intake(*, progress: Progress, folder: str, run: str, model: str, title: str,
     except Pc2daeError as error:
         asked = questions_about(error, home, wanted, names) | {"ignored": [], "sources": [], "notes": []}
         write_json(home / "intake.json", _renamed(asked, home, names))
-        hint = "answer the questions below" if asked["questions"] else error.hint
-        hint = (
-            "name its columns below" if asked["columns"] and wanted.suite is None and not asked["questions"] else hint
-        )
+        hint = "name its columns below" if asked["columns"] and wanted.suite is None else error.hint
+        hint = "answer the questions below" if asked["questions"] else hint
         raise type(error)(_renamed(Exception.__str__(error), home, names), hint=hint) from None
     unread = {i["file"] for i in found["ignored"]}
     tables = table_heads(list((home / "uploads").iterdir()))
@@ -81,7 +83,7 @@ def denoise(*, progress: Progress, folder: str, run: str, model: str, strength: 
     progress(0.05, f"denoising with {model}")
     before = read_flight(home / "runs" / full / "clean.nc") if full is not None else None
     is_blendable = before is not None and not any(v.attrs.get("target") == "ambient" for v in before.values())
-    chosen = CachedEstimate(before) if before is not None and is_blendable else model
+    chosen = StoredEstimate(before) if before is not None and is_blendable else model
     clean = pipeline.denoise(flight, model=chosen, strength=strength, progress=_part(progress, 0.05, 0.75, model))
     _keep_run(home, clean, run, progress)
     return {}
@@ -135,6 +137,34 @@ def gallery(*, progress: Progress, folder: str, run: str, model: str, title: str
 
 KINDS: dict[str, Callable[..., Result]] = {"intake": intake, "run": denoise, "export": export, "gallery": gallery,
                                      "clean_air": clean_air}  # fmt: skip
+
+
+class StoredEstimate:
+    """A denoiser that returns the estimate of a run at full strength, so that another strength needs no model."""
+
+    latency_s = np.inf
+
+    def __init__(self, clean: xr.Dataset) -> None:
+        self.clean = clean
+        self.name = str(clean.attrs["pc2dae_model"])
+        self.sha256 = str(clean.attrs["pc2dae_model_sha256"])
+        self.suite = denoised_suite(clean)
+
+    def prepare(self, flight: xr.Dataset, suite: Suite) -> Job:
+        """The stored estimate for the channels of `suite`."""
+        none = np.full(self.clean.sizes["time"], np.nan)
+
+        def rows(kind: str) -> Floats:
+            names = [f"{name}{kind}" for name in suite.names]
+            return np.stack([self.clean[n].values.astype(np.float64) if n in self.clean else none for n in names])
+
+        def job(values: Floats, environment: Floats, valid: Mask) -> Estimate:
+            sigmas = [own_uncertainty(self.clean, name) for name in suite.names]
+            known = [sigma for sigma in sigmas if sigma is not None and np.isfinite(sigma).any()]
+            sigma = np.stack([none if s is None else s for s in sigmas]) if known else None
+            return Estimate(rows(""), rows("_unbounded"), sigma)
+
+        return job
 
 
 def _calibration_files(home: Path, names: Mapping[str, str]) -> dict[str, str]:

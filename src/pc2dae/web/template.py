@@ -23,7 +23,7 @@ from typing import NoReturn
 from pc2dae.own_process import CAN_FORK, set_up_process
 
 _MODULES = (
-    "pc2dae.web.worker", "pc2dae.web.gateway", "pc2dae.web.replay",
+    "pc2dae.web.worker", "pc2dae.web.live.live_processes",
     # What nearly every job imports when it is needed. Not onnxruntime: it starts a thread.
     "scipy.signal", "pc2dae.align.ingest_report", "pc2dae.filters",
 )  # fmt: skip

@@ -6,9 +6,9 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from pc2dae.web.schemas import Flight, Mapping, Question, Run
+from pc2dae.view.formatting import Table
+from pc2dae.web.schemas import Flight, Mapping, Numbers, Question, Run
 
-Numbers = list[float | None]
 Ms = Annotated[int, Field(description="ms since 1970")]
 
 
@@ -144,38 +144,14 @@ class FlightDetail(Flight):
     has_truth: bool
 
 
-class ViewRow(_Stored):
-    """A row of a table."""
-
-    cells: list[str]
-    kind: str = ""
-    plume: int | None = Field(default=None, description="the plume encounter that a click shows")
-    best: list[int] = []
-    worse: list[int] = []
-
-
-class ViewTable(_Stored):
-    """A table; `text` columns are left-aligned, `wide` ones wrap, `soft` ones are grey."""
-
-    head: list[str]
-    rows: list[ViewRow]
-    text: list[int] = [0]
-    wide: list[int] = []
-    soft: list[int] = []
-    title: str = ""
-    lead: str = ""
-    note: str = ""
-    folded: bool = False
-
-
 class ViewTables(_Stored):
     """The tables of a flight by section."""
 
-    plumes: list[ViewTable]
-    scores: list[ViewTable]
-    budget: list[ViewTable]
-    uncertainty: list[ViewTable] = []
-    quality: list[ViewTable]
+    plumes: list[Table]
+    scores: list[Table]
+    budget: list[Table]
+    uncertainty: list[Table] = []
+    quality: list[Table]
 
 
 class ViewFamily(_Stored):
@@ -216,14 +192,6 @@ class PlumeEncounter(_Stored):
     is_lower_limit: bool
 
 
-class ViewSpectrum(_Stored):
-    """Power spectra before and after."""
-
-    frequency: Numbers
-    raw: Numbers
-    estimate: Numbers
-
-
 class ProfileChannel(_Stored):
     """10, 50 and 90 % quantiles of a channel by layer."""
 
@@ -251,7 +219,7 @@ class ViewBudget(_Stored):
 
 
 class FlightShown(_Stored):
-    """What the page and the report draw of a flight, apart from series and track."""
+    """What the page draws of a flight, apart from series and track."""
 
     lead: str
     tiles: list[tuple[str, str]]
@@ -269,7 +237,6 @@ class FlightShown(_Stored):
     metrics: dict[str, tuple[str, str | float | None]]
     tables: ViewTables
     budget: list[ViewBudget] = []
-    spectra: dict[str, ViewSpectrum]
     wind: tuple[float, float] | None
     profile: ViewProfile | None
 
@@ -316,33 +283,32 @@ class PlumeRow(_Stored):
     ratios: dict[str, tuple[float | None, float | None]]
 
 
-class EmissionRatio(_Stored):
+class Amount(_Stored):
+    """A value with its standard uncertainties."""
+
+    value: float | None
+    sigma: float | None
+    random_sigma: float | None
+    systematic_sigma: float | None
+    units: str
+    share: float | None = Field(default=None, description="of the samples at which both species were measured")
+
+
+class EmissionRatio(Amount):
     """A ratio of the whole flight."""
 
     ratio: str
     method: str
-    value: float | None
-    sigma: float | None
-    random_sigma: float | None
-    systematic_sigma: float | None
-    units: str
     resolution_s: float | None
-    share: float | None = Field(default=None, description="of the samples at which both species were measured")
     is_preferred: bool
     reason: str
 
 
-class EmissionFactor(_Stored):
+class EmissionFactor(Amount):
     """An emission factor of a crossing or of the whole flight."""
 
     scope: str
     species: str
-    value: float | None
-    sigma: float | None
-    random_sigma: float | None
-    systematic_sigma: float | None
-    units: str
-    share: float | None = None
     is_good: bool = True
 
 

@@ -9,12 +9,11 @@ from __future__ import annotations
 import json
 import os
 import sys
-import threading
 from typing import Any, BinaryIO
 
 from pc2dae.errors import explain
 from pc2dae.web import tasks
-from pc2dae.web.limits import confine
+from pc2dae.web.limits import confine, when_input_ends
 
 
 def main() -> None:
@@ -25,7 +24,7 @@ def main() -> None:
     if not line.strip():
         return
     job = json.loads(line)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    when_input_ends(lambda: os._exit(1))
     confine(**job.pop("limits"))
 
     def tell(fraction: float, message: str) -> None:
@@ -42,8 +41,3 @@ def main() -> None:
 
 def _say(out: BinaryIO, message: dict[str, Any]) -> None:
     out.write(json.dumps(message).encode() + b"\n")
-
-
-def _end_with_parent() -> None:
-    sys.stdin.buffer.read()
-    os._exit(1)

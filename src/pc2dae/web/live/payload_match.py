@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Set
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 
 from pydantic import ValidationError
 
 from pc2dae.errors import Pc2daeError
 from pc2dae.response.stated import stated_responses
 from pc2dae.suite import Suite, load_suite
-from pc2dae.web.live_models import LiveChannel
+from pc2dae.web.live.live_models import LiveChannel
 from pc2dae.web.suites import Suites
 
 _NAMED = 6  # names in one line
@@ -32,7 +34,7 @@ class Match:
     def __init__(self, suites: Suites) -> None:
         self.suites = suites
         self.foreign: list[LiveChannel] | None = None  # channels that a gateway elsewhere states
-        self._best: tuple[tuple[frozenset[str], tuple[str, ...]], str | None] | None = None
+        self._fitting = lru_cache(maxsize=1)(self._find_fitting)
 
     def read_card(self, payload: bytes) -> None:
         """Take the channels from the card of a gateway."""
@@ -63,22 +65,17 @@ class Match:
         """One line if no name in the stream is a channel, and the suite that fits best."""
         if not seen or seen & {c.name for c in channels}:
             return None, None
-        best = self._fitting(frozenset(seen))
+        best = self._fitting(frozenset(seen), tuple(self.suites.names()))
         named = ", ".join(sorted(seen)[:_NAMED]) + (f" and {len(seen) - _NAMED} more" if len(seen) > _NAMED else "")
         hint = f"suite {best} fits best" if best is not None else "no stored suite has these names"
         return f"the stream sends {named}, but suite {payload.suite.name} has none of these; {hint}", best
 
-    def _fitting(self, seen: frozenset[str]) -> str | None:
+    def _find_fitting(self, seen: frozenset[str], names: tuple[str, ...]) -> str | None:
         """The suite with most of these names, and among equals with fewest others."""
-        key = (seen, tuple(self.suites.names()))
-        if self._best is None or self._best[0] != key:
-            scores = []
-            for name in key[1]:
-                try:
-                    channels = set(load_suite(self.suites.source(name)).names)
-                except (Pc2daeError, OSError):
-                    continue
+        scores = []
+        for name in names:
+            with suppress(Pc2daeError, OSError):
+                channels = set(load_suite(self.suites.source(name)).names)
                 scores.append((len(seen & channels), -len(channels - seen), name))
-            common, _, name = max(scores, default=(0, 0, ""))
-            self._best = (key, name if common else None)
-        return self._best[1]
+        common, _, best = max(scores, default=(0, 0, ""))
+        return best if common else None

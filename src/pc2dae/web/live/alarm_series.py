@@ -7,7 +7,7 @@ from statistics import median
 
 import numpy as np
 
-from pc2dae.web.alarm_models import Alarm, AlarmKind, AlarmSource
+from pc2dae.web.live.alarm_limits import Alarm, AlarmKind, AlarmSource
 
 SILENT_S = 10.0
 MEDIAN_MS = 3_000

@@ -1,8 +1,10 @@
-"""What the live view stores for the next start of the server: the connection, and the estimates received."""
+"""What the live view stores for the next start of the server: connection, estimates received, limits and alarms."""
 
 from __future__ import annotations
 
+import asyncio
 import json
+import logging
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -13,9 +15,13 @@ from pydantic import SecretStr, ValidationError
 from pc2dae.atomic import write_text
 from pc2dae.edge.card import digest
 from pc2dae.edge.messages import Taken
-from pc2dae.web.live_match import Payload
-from pc2dae.web.live_models import Connect
+from pc2dae.web.live.alarms import Alarms
+from pc2dae.web.live.live_models import Connect
+from pc2dae.web.live.payload_match import Payload
+from pc2dae.web.problems import Refused
 from pc2dae.web.settings import Settings
+
+_log = logging.getLogger(__name__)
 
 
 class SavedConnection:
@@ -81,3 +87,31 @@ class ConfirmedEstimates:
     def write(self, confirmation: Taken) -> None:
         """Store a confirmation."""
         write_text(self.path, confirmation.model_dump_json())
+
+
+class SavedAlarms:
+    """The file from which the next server process continues."""
+
+    def __init__(self, alarms: Alarms, path: Path) -> None:
+        self.alarms, self.path, self.saving = alarms, path, asyncio.Lock()
+
+    def load(self) -> None:
+        """Continue with the limits and alarms of an earlier server process; an invalid file is kept beside."""
+        if not self.path.exists():
+            return
+        try:
+            self.alarms.load(self.path.read_bytes())
+        except (OSError, ValidationError) as error:
+            kept = self.path.replace(self.path.with_suffix(".invalid.json"))
+            _log.warning("limits and earlier alarms cannot be read and were moved to %s: %s", kept, error)
+
+    async def save(self) -> None:
+        """Write limits and alarms if they have changed."""
+        async with self.saving:
+            if self.alarms.is_saved:
+                return
+            try:
+                await asyncio.to_thread(write_text, self.path, self.alarms.dump())
+            except OSError as error:
+                self.alarms.is_saved = False
+                raise Refused(507, f"limits and alarms cannot be saved: {error.strerror}") from None

@@ -1,23 +1,64 @@
-"""Joins the estimates and samples of a live stream by time, for the page."""
+"""Joins the estimates and samples of a live stream by time, and keeps the last minutes for pages."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
-from collections import OrderedDict
-from collections.abc import Mapping
+from collections import OrderedDict, deque
+from collections.abc import AsyncIterator, Mapping
+from contextlib import suppress
 
 from pydantic import ValidationError
 
 from pc2dae.edge.messages import Clean, Health, Sample, parse_sample
 from pc2dae.edge.receipts import Receipts
-from pc2dae.web.alarms import Alarms
-from pc2dae.web.link import Link
-from pc2dae.web.live_buffer import LiveBuffer
-from pc2dae.web.recorder import Recorder
+from pc2dae.web.live.alarms import Alarms
+from pc2dae.web.live.link import Link
+from pc2dae.web.live.recorder import Recorder
 
+KEPT = 1800  # events sent to a newly opened page: samples and estimates of 15 minutes
 _SAMPLES = 4000  # kept until their estimate arrives
 _FLIGHTS = 64  # whose sequence numbers are kept
+
+
+class LiveBuffer:
+    """A buffer of the last events, numbered, and the listeners waiting for the next one."""
+
+    def __init__(self) -> None:
+        self.events: deque[tuple[int, str, str]] = deque(maxlen=KEPT)  # number, kind, JSON
+        self.last = 0
+        self.changed = asyncio.Event()
+        self.closed = False
+
+    def add(self, kind: str, text: str) -> None:
+        """Send an event to every page."""
+        self.last += 1
+        self.events.append((self.last, kind, text))
+        self.notify()
+
+    def notify(self) -> None:
+        """Wake all listeners."""
+        self.changed.set()
+        self.changed = asyncio.Event()
+
+    def close(self) -> None:
+        """Close the buffer; all listeners stop."""
+        self.closed = True
+        self.notify()
+
+    async def listen(self, since: int, every_s: float) -> AsyncIterator[tuple[int, str, str] | None]:
+        """Events after number `since`; None when something else may have changed, at least every `every_s`."""
+        if since > self.last:
+            since = 0  # the number is from an earlier server process
+        while not self.closed:
+            yield None
+            changed = self.changed
+            for event in [e for e in self.events if e[0] > since]:
+                since = event[0]
+                yield event
+            with suppress(TimeoutError):
+                await asyncio.wait_for(changed.wait(), every_s)
 
 
 class LiveFeed:

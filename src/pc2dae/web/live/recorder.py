@@ -25,7 +25,7 @@ from pc2dae.edge.messages import Clean, Sample
 from pc2dae.edge.sample_log import flight_folder, line_of, lines_of, open_lines
 from pc2dae.errors import Pc2daeError
 from pc2dae.suite import Suite
-from pc2dae.web.live_models import Mark, RecordingState
+from pc2dae.web.live.live_models import Mark, RecordingState
 from pc2dae.web.problems import Refused
 from pc2dae.web.store import new_id, now_ms
 from pc2dae.web.suites import as_toml

@@ -18,8 +18,8 @@ from pc2dae.flight.stream import Stream
 from pc2dae.logs.files import LogFile, find_files, lines
 from pc2dae.logs.sniff import read_file
 from pc2dae.suite import Suite
-from pc2dae.web.proposal import read_any
-from pc2dae.web.tables import table_heads
+from pc2dae.web.intake.proposal import read_any
+from pc2dae.web.intake.tables import table_heads
 
 _FEWEST_ROWS = 30  # of a record: a shorter table is a list of calibration intervals, not a flight
 

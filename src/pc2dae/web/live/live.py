@@ -15,16 +15,14 @@ from pc2dae.edge.broker import Broker
 from pc2dae.errors import Pc2daeError
 from pc2dae.response.payload import read_response, with_response
 from pc2dae.suite import Suite, load_suite
-from pc2dae.web.alarm_file import SavedAlarms
-from pc2dae.web.child import Child
-from pc2dae.web.forks import Template
-from pc2dae.web.live_connection import BrokerConnection
-from pc2dae.web.live_feed import LiveFeed
-from pc2dae.web.live_match import Match, Payload
-from pc2dae.web.live_models import Connect, LinkState, LiveState, Replay
-from pc2dae.web.live_saved import ConfirmedEstimates, SavedConnection
+from pc2dae.web.forks import Child, Template
+from pc2dae.web.live.connection import BrokerConnection
+from pc2dae.web.live.feed import LiveFeed
+from pc2dae.web.live.live_models import Connect, LinkState, LiveState, Play, Replay
+from pc2dae.web.live.payload_match import Match, Payload
+from pc2dae.web.live.recorder import LivePayload, Recorder, Recording
+from pc2dae.web.live.saved import ConfirmedEstimates, SavedAlarms, SavedConnection
 from pc2dae.web.problems import Refused
-from pc2dae.web.recorder import LivePayload, Recorder, Recording
 from pc2dae.web.settings import Settings
 from pc2dae.web.store import now_ms
 from pc2dae.web.suites import Suites
@@ -234,10 +232,10 @@ class Live:
                 continue
             if self.own is None:
                 self.feed.resume(self._confirmed().read())  # the numbers of another gateway are not ours
-            self.own = Child(self.template, "pc2dae.web.gateway")
+            self.own = Child(self.template, "pc2dae.web.live.live_processes")
             self.gateway = "own"
             self.feed.buffer.notify()
-            spec = {"broker": self.saved.login(self.wanted), "topic_in": self.wanted.topic_in,
+            spec = {"kind": "gateway", "broker": self.saved.login(self.wanted), "topic_in": self.wanted.topic_in,
                     "topic_out": self.wanted.topic_out, "model": self.wanted.model, "suite": self.payload.source,
                     "exclude": self.payload.exclude, "calibration": [str(path) for path in self.calibration],
                     "response": self.response and str(self.response),
@@ -246,24 +244,23 @@ class Live:
                 self.message = report.get("error", self.message)
             await asyncio.sleep(1.0)
 
-    async def play(
-        self, name: str, flight: str, file: str, suite: str, exclude: list[str], speed: float, *, restamp: bool
-    ) -> Replay:
+    async def play(self, wanted: Play, name: str, folder: Path, exclude: list[str]) -> Replay:
         """Send a stored flight as if it were flying; without a broker, through a gateway in the child process."""
         if self._is_playing:
             raise Refused(409, "a flight is being replayed", hint="stop it first")
-        before = (self.payload, self.calibration)
+        before, suite = (self.payload, self.calibration), str(folder / "suite.json")
         self.payload, self.calibration, self.response = Payload(suite, load_suite(suite), tuple(exclude)), (), None
         self.feed.alarms.adopt(self.payload.suite)
         if (self.payload, self.calibration) != before:
             if self.own is not None:
                 await self.own.end(gently=True)  # it is restarted with this flight's payload
             self.feed.restart(self.payload.suite.rate_hz, self._confirmed().read())
-        self.replay = Replay(flight=flight, name=name, speed=speed, state="starting", direct=self.state == "off")
-        spec = {"file": file, "name": name, "speed": speed, "restamp": restamp, "broker": self.saved.login(self.wanted),
-                "topic": self.wanted.topic_in, "direct": self.replay.direct, "model": self.wanted.model,
-                "suite": suite, "exclude": exclude}  # fmt: skip
-        self.player = Child(self.template, "pc2dae.web.replay")
+        self.replay = Replay(flight=wanted.flight, name=name, speed=wanted.speed, state="starting",
+                             direct=self.state == "off")  # fmt: skip
+        spec = {"kind": "replay", **wanted.model_dump(), "file": str(folder / "flight.nc"), "name": name,
+                "broker": self.saved.login(self.wanted), "topic": self.wanted.topic_in, "direct": self.replay.direct,
+                "model": self.wanted.model, "suite": suite, "exclude": exclude}  # fmt: skip
+        self.player = Child(self.template, "pc2dae.web.live.live_processes")
         self.playing = asyncio.create_task(self._play(self.player, self.replay, spec))
         return self.replay
 

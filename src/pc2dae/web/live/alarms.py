@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping
-from typing import Protocol, TypeGuard
+from typing import TypeGuard
 
 from pc2dae.suite import Suite
-from pc2dae.web.alarm_limits import AlarmLimits
-from pc2dae.web.alarm_models import Alarm, AlarmFile, AlarmKind, AlarmSource, Limit
-from pc2dae.web.alarm_series import SILENT_S, Arrivals, LimitSeries
+from pc2dae.web.live.alarm_limits import Alarm, AlarmFile, AlarmKind, AlarmLimits, AlarmSource, Limit
+from pc2dae.web.live.alarm_series import SILENT_S, Arrivals, LimitSeries
+from pc2dae.web.live.live_models import LinkState
 from pc2dae.web.problems import nothing
 from pc2dae.web.store import new_id, now_ms
 
@@ -25,18 +25,6 @@ _UPDATE = 0.1  # relative change of the peak that is sent to the pages
 _ENDED = 64  # flights whose late estimates may follow
 _TIMES = 4000  # of raw samples, by which those sent again are recognised
 _About = tuple[str, str | None, AlarmKind, AlarmSource]  # flight, channel
-
-
-class LinkStatus(Protocol):
-    """State of the live link."""
-
-    @property
-    def status(self) -> str:
-        """off, waiting, good, late or silent."""
-
-    @property
-    def age_s(self) -> float | None:
-        """Age of the newest sample."""
 
 
 class Alarms:
@@ -108,7 +96,7 @@ class Alarms:
             if _is_finite(value := values.get(name)):
                 self._judge(self._of(flight, name, "estimate"), limit, value, time_ms)
 
-    def judge_silence(self, now_ms: int, link: LinkStatus) -> None:
+    def judge_silence(self, now_ms: int, link: LinkState) -> None:
         """Raise or end the alarm for a payload that no longer sends; a link that is off ends all alarms."""
         for flight in self._ended.keys() & self._judged.keys():
             self._end_flight(flight)
@@ -255,9 +243,7 @@ class Alarms:
 
     def _of(self, flight: str, channel: str, source: AlarmSource) -> LimitSeries:
         key = (flight, channel, source)
-        if key not in self._series:
-            self._series[key] = LimitSeries(*key)
-        return self._series[key]
+        return self._series.setdefault(key, LimitSeries(*key))
 
     def _forget(self, is_meant: Callable[[LimitSeries], bool]) -> None:
         """End the alarms of some series and judge these from the beginning."""

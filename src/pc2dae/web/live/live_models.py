@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from pydantic import BaseModel, Field, SecretStr
 
-from pc2dae.web.schemas import Key, SuiteName, Text
+from pc2dae.web.schemas import Key, Strict, SuiteName, Text
 from pc2dae.weights import ShippedName
 
 Topic = Annotated[str, Field(pattern=r"^[A-Za-z0-9._/-]{1,120}$")]
@@ -15,10 +15,8 @@ Address = Annotated[str, Field(pattern=r"^[A-Za-z0-9.\[\]:-]{1,200}$", descripti
 Status = Literal["off", "waiting", "good", "late", "silent"]
 
 
-class Connect(BaseModel):
+class Connect(Strict):
     """Which stream to listen to; defaults are the options that the server was started with."""
-
-    model_config = ConfigDict(extra="forbid")
 
     broker: Address | None = None
     topic_in: Topic | None = None
@@ -34,10 +32,8 @@ class Connect(BaseModel):
     listen_only: bool = Field(default=False, description="never run a gateway, because `pc2dae stream` runs elsewhere")
 
 
-class Play(BaseModel):
+class Play(Strict):
     """A stored flight to replay."""
-
-    model_config = ConfigDict(extra="forbid")
 
     flight: Key
     speed: Annotated[float, Field(ge=0.1, le=1000)] = 10.0
@@ -67,10 +63,8 @@ class Mark(BaseModel):
     motion: dict[str, float] = Field(description="where the drone was")
 
 
-class MarkWanted(BaseModel):
+class MarkWanted(Strict):
     """A mark to set now."""
-
-    model_config = ConfigDict(extra="forbid")
 
     note: Annotated[str, Field(max_length=200)] = ""
 

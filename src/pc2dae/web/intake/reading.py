@@ -25,11 +25,11 @@ from pc2dae.response.payload import KIND as RESPONSE_KIND
 from pc2dae.response.payload import read_response
 from pc2dae.response.pooling import completed
 from pc2dae.suite import Suite, load_suite
-from pc2dae.web.campaign import parts_of
 from pc2dae.web.facts import write_json
-from pc2dae.web.proposal import propose, zone_question
+from pc2dae.web.intake.campaign import parts_of
+from pc2dae.web.intake.proposal import propose, zone_question
+from pc2dae.web.intake.tables import TableHead, columns_of, table_heads
 from pc2dae.web.schemas import Choice, Question
-from pc2dae.web.tables import TableHead, columns_of, table_heads
 
 _CALIBRATION_BYTES = 1_000_000  # largest calibration file: one of ten channels has 20 kB
 Result = dict[str, Any]
@@ -109,7 +109,7 @@ def _ask_how_many(home: Path, names: Mapping[str, str], how: How, suite: str | N
     error = HowMany(f"{len(parts)} flights in this upload", hint="confirm the list below")
     choices = [Choice(value=str(i), words=part.name) for i, part in enumerate(parts)]
     choices.append(Choice(value="one", words="read all files as one flight"))
-    words = "Which flights are to be read?"
+    words = "Which flights should be read?"
     error.question = Question(id="flights", kind="flights", words=words, choices=choices).model_dump()
     raise error
 

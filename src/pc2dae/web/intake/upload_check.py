@@ -1,6 +1,6 @@
 """Screening of an upload in a separate child process that uses only the standard library.
 
-    python -m pc2dae.web.upload_check FOLDER MEMBERS UNPACKED_BYTES RATIO
+    python -m pc2dae.web.intake.upload_check FOLDER MEMBERS UNPACKED_BYTES RATIO
 
 Prints one line of JSON: null, or status, error and hint. Archives are checked by their directory and by unpacking a
 bounded amount; files that pass are read by a worker with resource limits.

@@ -17,10 +17,10 @@ from pc2dae.logs.stamps import NeedsChoice
 from pc2dae.logs.zone_abbreviations import ABBREVIATIONS
 from pc2dae.suite.species import SPECIES
 from pc2dae.suite.units import is_mole_fraction, is_per_volume
-from pc2dae.web.answers import BOTH, IGNORE
+from pc2dae.web.intake.repair import BOTH, IGNORE
+from pc2dae.web.intake.tables import GAPS, TableHead
 from pc2dae.web.schemas import Choice, MappedChannel, Mapping, Question
 from pc2dae.web.suites import suite_of
-from pc2dae.web.tables import GAPS, TableHead
 
 _FULL = re.compile(r"\d{4}[-/.]?\d\d?[-/.]?\d\d?[T ]\d|\d\d?[-/.]\d\d?[-/.]\d{2,4},? \d|\d{10,13}(\.\d+)?$")
 _DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}$")
@@ -217,7 +217,7 @@ def _same_gas(table: TableHead, channels: list[MappedChannel]) -> Iterable[Quest
             each = [Choice(value=name, words=f"only {name}: {', '.join(table.values(name))}") for name in columns]
             yield Question(id=f"same:{species}", kind="same", choices=[*each, Choice(
                 value=BOTH, words="all of them: several sensors in the same air")],
-                words=f"{len(columns)} columns look like {species.upper()}. Which are to be read?")  # fmt: skip
+                words=f"{len(columns)} columns look like {species.upper()}. Which should be read?")  # fmt: skip
 
 
 def _units(table: TableHead, channels: list[MappedChannel]) -> Iterable[Question]:

@@ -1,4 +1,7 @@
-"""Uploads streamed to disk, with limits on size and speed; client file names are displayed, never used as paths."""
+"""Bodies of requests, with limits on size and speed; uploads go to disk as they arrive.
+
+Client file names are displayed, never used as paths.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +17,9 @@ from typing import TYPE_CHECKING, BinaryIO
 from python_multipart.exceptions import MultipartParseError
 from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.requests import ClientDisconnect, Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pc2dae.web.problems import Refused
+from pc2dae.web.problems import Refused, problem
 from pc2dae.web.schemas import Sent
 from pc2dae.web.settings import Limits
 
@@ -25,6 +29,7 @@ if TYPE_CHECKING:
 # Extensions that the readers use; any other becomes .dat, and the file is recognised by its content.
 _SUFFIXES = (".calibration.json", ".csv.gz", ".csv", ".txt", ".log", ".bin", ".nc", ".ict", ".zip", ".gz", ".json",
              ".xlsx", ".xls", ".tsv", ".toml")  # fmt: skip
+_UPLOAD = ("POST", "/api/flights")
 _FIELD_BYTES = 1_000
 _HEADER_BYTES = 4_000
 _PATIENCE_S = 0.8  # a refused body is read for this long: browsers ignore the response while sending
@@ -94,6 +99,34 @@ async def timed(request: Request, limits: Limits) -> AsyncIterator[bytes]:
         if taken > 0 and received < limits.least_bytes_s * taken:
             raise Refused(408, f"{received:,} bytes in {taken + limits.quiet_s:.0f} s is too slow")
         yield chunk
+
+
+class SmallBody:
+    """ASGI middleware that reads the body of any other request completely before it calls the application."""
+
+    def __init__(self, app: ASGIApp, limits: Limits) -> None:
+        self.app, self.limits = app, limits
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse bodies that are too large or arrive too slowly."""
+        if scope["type"] != "http" or (scope["method"], scope["path"]) == _UPLOAD or scope["method"] in ("GET", "HEAD"):
+            await self.app(scope, receive, send)
+            return
+        body = bytearray()
+        try:
+            async for chunk in timed(Request(scope, receive), self.limits):
+                body += chunk
+                if len(body) > self.limits.json_bytes:
+                    raise Refused(413, f"more than {self.limits.json_bytes:,} bytes")
+        except Refused as error:
+            await problem(error.status, Exception.__str__(error), error.hint)(scope, receive, send)
+            return
+        whole: list[Message] = [{"type": "http.request", "body": bytes(body), "more_body": False}]
+
+        async def replay() -> Message:
+            return whole.pop() if whole else await receive()
+
+        await self.app(scope, replay, send)
 
 
 async def _read_on(request: Request) -> None:

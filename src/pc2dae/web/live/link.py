@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 
 from pc2dae.edge.messages import Sample
-from pc2dae.web.live_models import LinkState, Status
+from pc2dae.web.live.live_models import LinkState, Status
 
 LATE, SILENT = 3.0, 10.0  # sampling intervals without a sample; intervals shorter than a second count as one
 _WINDOW_MS = 60_000

@@ -1,0 +1,1 @@
+"""How uploaded files become flights: checks, questions, mappings, campaigns."""

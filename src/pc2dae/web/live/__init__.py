@@ -1,0 +1,1 @@
+"""The live view: connection, alarms, recording, replay."""
