@@ -32,6 +32,13 @@ def test_operation_ids_are_short_names(schema: dict[str, Any]) -> None:
     assert not [name for name in ids if "api" in name.split("_")]
 
 
+def test_the_page_of_the_api_lists_every_operation(ground: Ground, schema: dict[str, Any]) -> None:
+    page = ground.client.get("/docs")
+    assert page.headers["content-type"].startswith("text/html")
+    assert page.text.count("<tr>") == len(list(operations(schema)))
+    assert "<script" not in page.text
+
+
 def test_the_token_is_described_where_one_is_required(schema: dict[str, Any], tmp_path: Path) -> None:
     assert "security" not in schema
     token = "t" * 24

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import cache
+from html import escape
 from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
-from fastapi.responses import FileResponse, Response
+from fastapi.responses import FileResponse, HTMLResponse, Response
 from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.routing import Match
@@ -65,6 +66,7 @@ def create_app(settings: Settings) -> Guard:
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
     app.add_api_route("/", _page, include_in_schema=False)
+    app.add_api_route("/docs", lambda: _docs(app.openapi()), include_in_schema=False)
     app.openapi = cache(lambda: _described(app, settings))  # type: ignore[method-assign]
     app.mount("/static/view", StaticFiles(directory=assets.STATIC), name="view")
     app.mount("/static/uplot", StaticFiles(directory=assets.uplot_folder()), name="uplot")
@@ -85,6 +87,19 @@ def _described(app: FastAPI, settings: Settings) -> dict[str, Any]:
         schema["security"] = [{"bearer": []}, {"cookie": []}]
         schema["paths"]["/health"]["get"]["security"] = []
     return schema
+
+
+def _docs(schema: dict[str, Any]) -> Response:
+    """Every operation of the API in one table; FastAPI's own page needs scripts from elsewhere."""
+    rows = "".join(
+        f"<tr><td>{method.upper()}<td><code>{escape(path)}</code><td>{escape(operation.get('description') or '')}"
+        for path, operations in schema["paths"].items()
+        for method, operation in operations.items()
+    )
+    title = f"{escape(schema['info']['title'])}: API"
+    link = 'Parameters and answers: <a href="/openapi.json">openapi.json</a>'
+    head = f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title>'
+    return HTMLResponse(f"{head}<h1>{title}</h1><p>{link}<table>{rows}</table></html>")
 
 
 def _page() -> Response:
