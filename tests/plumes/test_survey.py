@@ -10,6 +10,7 @@ from pc2dae.plumes.flight_signals import encounter_intervals
 from pc2dae.plumes.species import sensors
 from pc2dae.plumes.species_signals import species_signals
 from pc2dae.plumes.survey import without_slope
+from pc2dae.plumes.table import encounter_table
 from pc2dae.suite import Channel, Suite, load_suite, parse_suite
 from pc2dae.suite.species import species_of
 from suites import make_suite
@@ -78,6 +79,32 @@ def test_encounters_are_found_with_their_times_and_excess() -> None:
     assert peaks == pytest.approx([300, 800, 1200], abs=3)
     true = 5000 * np.array([1.0, 0.5, 0.7]) * 10 * np.sqrt(2 * np.pi)
     assert co.excess.to_numpy() == pytest.approx(true, rel=0.02)
+
+
+def test_a_peak_has_the_uncertainty_of_its_estimate_and_of_its_background() -> None:
+    raw = flight()
+    row = survey(raw).encounters.set_index(["channel", "number"]).loc[("co_a", 1)]
+    noise = KITE["co_a"].noise_sigma
+    assert 0.9 * noise < row.peak_sigma < 1.5 * noise
+    assert row.snr == pytest.approx(row.peak / row.peak_sigma)
+    sigma = np.full(len(T), noise)
+    sigma[290:310] = 400.0  # where the lag is uncertain
+    stated = survey(raw.assign(co_a_uncertainty=("time", sigma)))
+    table = encounter_table(raw, stated)
+    assert 400 < table.co_a_peak_sigma[1] < 420
+    assert table.co_a_peak_sigma[2] < 1.5 * noise
+    assert table.co_a_peak_sigma[0] == table.co_a_peak_sigma[1]  # that of the highest
+
+
+def test_the_uncertainty_of_a_peak_covers_its_error() -> None:
+    centres, heights = [300, 800, 1200], 5000 * np.array([1.0, 0.5, 0.7])
+    scores = []
+    for seed in range(20):
+        signal = channel_signals(flight(seed=seed), KITE)["co_a"]
+        peaks = [signal.peak((c, c + 1)) for c in centres]  # the highest of noisy samples would be too high
+        scores += [(value - true) / sigma for (value, sigma), true in zip(peaks, heights, strict=True)]
+    assert np.abs(np.mean(scores)) < 0.5
+    assert 0.7 < np.std(scores) < 1.2
 
 
 def test_a_cell_that_settles_from_high_is_told_apart_and_changes_no_ratio() -> None:

@@ -180,6 +180,8 @@ def _show_factors(console: Console, found: Survey) -> None:
 
 
 def _show_encounters(console: Console, found: Survey) -> None:
+    from pc2dae.view.formatting import plus_minus
+
     if found.encounters.empty:
         console.print("no channel rises above its background for 3 s or more")
         return
@@ -193,7 +195,7 @@ def _show_encounters(console: Console, found: Survey) -> None:
             str(counts[row["channel"]]),
             str(row["onset"])[11:19],
             f"{row['duration_s']:.0f}",
-            _number(row["peak"]),
+            plus_minus(row["peak"], row["peak_sigma"]),
             f"{row['snr']:.0f}" if isfinite(row["snr"]) else "–",
             _number(row["excess"]),
             _percent(row["excess_sigma"], row["excess"]),

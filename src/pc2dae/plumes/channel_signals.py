@@ -75,15 +75,15 @@ def channel_signals(
     seen, noise = _noise(flight, names)
     sigma, lag1 = (np.nan_to_num(level).tolist() for level in (noise.sigma, noise.lag1))
     x = np.empty(seen.shape)
-    unseen, errors, variance = [], [], []
+    unseen, errors, totals, variance = [], [], [], []
     for row, name, own, s, correlation in zip(x, names, seen, sigma, lag1, strict=True):
         series, stated = _best(flight, name), _stated(flight, name)
         known = np.isfinite(series) if f"{name}_raw" in flight else own
         steps = np.arange(len(series))
         row[:] = np.interp(steps, steps[known], series[known])
         unseen.append(np.zeros(len(steps)) if stated is None else np.where(own, 0.0, np.nan_to_num(stated.values)))
-        given = np.full(len(steps), s) if stated is None else stated.values
-        errors.append(np.where(np.isfinite(given), given, s))
+        errors.append(_known_or(stated, s, len(steps)))
+        totals.append(_known_or(flight.variables.get(f"{name}_uncertainty", stated), s, len(steps)))
         variance.append(_sum_variance(flight, name, suite.rate_hz, s, correlation))
     t90s, widths, reaches = zip(*(_response(flight, suite, name) for name in names), strict=True)
     floor = np.array([_series_noise(flight, name, s) for name, s in zip(names, sigma, strict=True)])
@@ -131,8 +131,8 @@ def channel_signals(
     removed = [_removed(flight, name, own) for name, own in zip(names, seen, strict=True)]
     residuals = [_residual(flight, n, own, noisy) for n, own, noisy in zip(names, seen, sigma, strict=True)]
     smoke = [air.smoke] * len(names)
-    columns = zip(excess.values(), level, limit, sigma, variance, seen, unseen, errors, t90s, widths, units, rates,
-                  air.clean, smoke, drifts, sources, residuals, removed, reaches, [used] * len(names),
+    columns = zip(excess.values(), level, limit, sigma, variance, seen, unseen, errors, totals, t90s, widths, units,
+                  rates, air.clean, smoke, drifts, sources, residuals, removed, reaches, [used] * len(names),
                   strict=True)  # fmt: skip
     return {name: Signal(*column) for name, column in zip(names, columns, strict=True)}
 
@@ -205,6 +205,12 @@ def _stated(flight: xr.Dataset, name: str) -> xr.Variable | None:
     return next(
         (variables[n] for part in ("_random_uncertainty", "_uncertainty") if (n := name + part) in variables), None
     )
+
+
+def _known_or(stated: xr.Variable | None, sigma: float, size: int) -> Array:
+    """What is stated for each sample, and the noise where nothing is."""
+    given = np.full(size, sigma) if stated is None else stated.values
+    return np.where(np.isfinite(given), given, sigma)
 
 
 def _sum_variance(flight: xr.Dataset, name: str, rate: float, sigma: float, lag1: float) -> float:

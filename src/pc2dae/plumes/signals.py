@@ -22,6 +22,7 @@ from pc2dae.plumes.systematic import Sources
 from pc2dae.response.kernels import smoothed
 from pc2dae.response.matched import match_response
 
+_BACKGROUND = "background"  # the sources that are other choices of it begin with this
 _USUAL_STEPS = 1.5  # times the median distance of two observations: a longer one is a gap
 
 
@@ -45,6 +46,7 @@ class Signal:
     seen: Mask  # observed (not interpolated) samples
     unseen_sigma: Array  # stated uncertainty of samples not observed; 0 where observed or not stated
     error: Array  # standard uncertainty of each sample, random: as stated, or the noise level
+    uncertainty: Array  # the same in all: as stated, or the noise level
     t90_s: float  # 0 where the lag was corrected
     width_s: float  # t90, or the effective resolution where the lag was corrected
     units: str
@@ -105,15 +107,35 @@ class Signal:
             return add_up(part.over(interval, used) for part in self.summands)
         start, stop = interval
         weight = np.ones(stop - start) if used is None else used[start:stop].astype(np.float64)
-        flank = FLANK + margin_of([self.width_s], self.rate_hz)  # air within the margin is not clean
         found = integrate(self.excess, interval, self.outside, noise_sum_variance=self.sum_variance,
-                          clean=self._clean_air, flank=flank, seen=self.seen,
+                          clean=self._clean_air, flank=self._flank, seen=self.seen,
                           unseen_sigma=self.unseen_sigma, used=used)  # fmt: skip
-        left, right = (int(self.outside[a:b].sum()) for a, b in ((max(start - flank, 0), start), (stop, stop + flank)))
-        drift = bridged_drift(stop - start, left, right, sigma=self.drift, correlation=DRIFT_S * self.rate_hz)
+        drift = bridged_drift(
+            stop - start, *self._flanks(interval), sigma=self.drift, correlation=DRIFT_S * self.rate_hz
+        )
         effects = {name: _total(effect * weight) for name, effect in self.effects(interval).items()}
         value = found.value + float(np.sum(self._shrunk(interval) * weight))
         return Excess(value, float(np.hypot(found.random, drift * weight.mean())) or np.nan, effects)
+
+    def peak(self, interval: tuple[int, int]) -> tuple[float, float]:
+        """Highest excess in an interval and its standard uncertainty.
+
+        That of the estimate at the peak and of the background beneath it: its scatter and the other choices.
+        """
+        start, stop = interval
+        at = start + int(np.nanargmax(self.excess[start:stop]))
+        level = self.sum_variance / max(sum(self._flanks(interval)), 1)
+        others = sum(x[at - start] ** 2 for name, x in self.effects(interval).items() if name.startswith(_BACKGROUND))
+        return float(self.excess[at]), float(np.sqrt(self.uncertainty[at] ** 2 + level + others))
+
+    def _flanks(self, interval: tuple[int, int]) -> tuple[int, int]:
+        """Samples of clean air that determine the background before and after an interval."""
+        (start, stop), flank = interval, self._flank
+        return int(self.outside[max(start - flank, 0) : start].sum()), int(self.outside[stop : stop + flank].sum())
+
+    @property
+    def _flank(self) -> int:
+        return FLANK + margin_of([self.width_s], self.rate_hz)  # air within the margin is not clean
 
     def _shrunk(self, interval: tuple[int, int]) -> Array:
         """The readings over an interval minus the estimate, less what that is in clean air."""
@@ -137,7 +159,7 @@ class Signal:
         inside = slice(*interval)
         found = {name: u * series[inside] for name, (u, series) in self.sources.items()}
         others = other_backgrounds(self.excess, interval, self.between_encounters)
-        found |= {f"background {name}": -other / np.sqrt(len(others)) for name, other in others.items()}
+        found |= {f"{_BACKGROUND} {name}": -other / np.sqrt(len(others)) for name, other in others.items()}
         for name, group in self.averaged.items():
             mean = np.sum([weight * scale * signal.excess[inside] for weight, scale, signal in group], axis=0)
             found[f"disagreement {name}"] = _disagreement(group, interval) * mean
@@ -217,7 +239,8 @@ def scaled(signal: Signal, factor: Array, units: str) -> Signal:
     return replace(
         signal, excess=signal.excess * factor, level=signal.level * factor, limit=signal.limit * middle, units=units,
         sigma=signal.sigma * middle, sum_variance=signal.sum_variance * float(np.mean(factor**2)),
-        unseen_sigma=signal.unseen_sigma * factor, error=signal.error * factor, drift=signal.drift * middle,
+        unseen_sigma=signal.unseen_sigma * factor, error=signal.error * factor,
+        uncertainty=signal.uncertainty * factor, drift=signal.drift * middle,
         sources=sources, averaged=averaged, residual=None if signal.residual is None else signal.residual * factor,
         removed=None if signal.removed is None else signal.removed * factor,
     )  # fmt: skip

@@ -57,6 +57,7 @@ def _combined(group: list[Signal], weights: Array) -> Signal:
     seen = np.all([s.seen for s in group], axis=0)
     unseen = np.sqrt(sum((w * s.unseen_sigma) ** 2 for w, s in zip(weights, group, strict=True)))
     error = np.sqrt(sum((w * s.error) ** 2 for w, s in zip(weights, group, strict=True)))
+    total = np.sqrt(sum((w * s.uncertainty) ** 2 for w, s in zip(weights, group, strict=True)))
     t90_s, width_s = max(s.t90_s for s in group), max(s.width_s for s in group)
     drift = float(np.sqrt(sum((w * s.drift) ** 2 for w, s in zip(weights, group, strict=True))))
     known = [w * s.removed for w, s in zip(weights, group, strict=True) if s.removed is not None]
@@ -66,7 +67,7 @@ def _combined(group: list[Signal], weights: Array) -> Signal:
         for name, (u, series) in s.sources.items():
             before = sources.get(name)  # of another sensor: a source they share
             sources[name] = (w * u, series) if before is None else (1.0, before[0] * before[1] + w * u * series)
-    return Signal(excess, level, limit, sigma, variance, seen, unseen, error, t90_s, width_s, units, group[0].rate_hz,
-                  np.all([s.outside for s in group], axis=0), group[0].smoke, drift, sources,
+    return Signal(excess, level, limit, sigma, variance, seen, unseen, error, total, t90_s, width_s, units,
+                  group[0].rate_hz, np.all([s.outside for s in group], axis=0), group[0].smoke, drift, sources,
                   np.sum(left, axis=0) if left else None, np.sum(known, axis=0) if known else None,
                   max(s.reach_s for s in group), background=group[0].background, parts=tuple(group))  # fmt: skip

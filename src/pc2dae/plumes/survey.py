@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 _FIGURES = ["value", "sigma", "random_sigma", "systematic_sigma", "units"]
-ENCOUNTER_COLUMNS = ["channel", "number", "onset", "end", "peak_time", "duration_s", "peak"]
+ENCOUNTER_COLUMNS = ["channel", "number", "onset", "end", "peak_time", "duration_s", "peak", "peak_sigma"]
 ENCOUNTER_COLUMNS += ["excess", "excess_sigma", "excess_random_sigma", "excess_systematic_sigma", "snr", "units"]
 ENCOUNTER_COLUMNS += ["is_lower_limit"]  # it contains saturated samples
 RATIO_COLUMNS = ["scope", "onset", "ratio", "method", *_FIGURES, "resolution_s", "share", "is_preferred", "reason"]
@@ -163,9 +163,10 @@ def _encounter_rows(
     flags = flight.variables[f"qc_{name}"].values if f"qc_{name}" in flight else np.zeros(len(time), np.int32)
     for e in find_encounters(signal.excess, signal.limit):
         excess = signal.over((e.start, e.stop))
-        snr = e.peak / signal.sigma if signal.sigma > 0 else np.nan
+        peak, sigma = signal.peak((e.start, e.stop))
+        snr = peak / sigma if sigma > 0 else np.nan
         dest = rows if signal.saw_rise(e.start) else begun
         is_limit = bool((flags[e.start : e.stop] & SATURATED).any())
-        dest.append((name, len(dest) + 1, time[e.start], time[e.stop - 1], time[e.peak_at], e.duration / rate, e.peak,
-                     *(x / rate for x in _numbers(excess)), snr, signal.units, is_limit))  # fmt: skip
+        dest.append((name, len(dest) + 1, time[e.start], time[e.stop - 1], time[e.peak_at], e.duration / rate,
+                     peak, sigma, *(x / rate for x in _numbers(excess)), snr, signal.units, is_limit))  # fmt: skip
     return rows, begun

@@ -39,7 +39,8 @@ def encounter_table(flight: xr.Dataset, survey: Survey) -> pd.DataFrame:
 
     After the columns `FIXED`, with time and position of the tracer's peak (without one: the middle), come for each
 
-    - channel: `<channel>_peak` above background, `<channel>_excess` [units × s] and `<channel>_units`;
+    - channel: `<channel>_peak` above background with `<channel>_peak_sigma`, `<channel>_excess` [units × s]
+      and `<channel>_units`;
     - ratio: `co_per_co2` by integrals, `co_per_co2_slope` by regression, `co_per_co2_preferred` of the two,
       `co_per_co2_units`; `mce`;
     - emission factor: `ef_co` and `ef_co_units`.
@@ -108,9 +109,9 @@ def _channel_columns(survey: Survey, parts: list[Interval]) -> dict[str, Any]:
         if not all(signal.seen[slice(*part)].any() for part in parts):
             continue
         excess = add_up(signal.over(part) for part in parts)
-        peak = max(float(np.nanmax(signal.excess[slice(*part)])) for part in parts)
+        peak, sigma = max(signal.peak(part) for part in parts)
         figures = (excess.value, excess.sigma, excess.random, excess.systematic)
-        row |= {f"{name}_units": signal.units, f"{name}_peak": peak}
+        row |= {f"{name}_units": signal.units, f"{name}_peak": peak, f"{name}_peak_sigma": sigma}
         row |= _with_parts(f"{name}_excess", tuple(x / signal.rate_hz for x in figures))
     return row
 

@@ -29,6 +29,7 @@ from pc2dae.view.plumes import (
     clearest,
     factor_table,
     milliseconds,
+    peak_table,
     plume_facts,
     plume_table,
     plumes_of,
@@ -144,6 +145,7 @@ class FlightView:
         """Every table of the view by section."""
         plumes = [
             plume_table(self.flight, self.plumes, self.suite),
+            peak_table(self.flight, self.plumes),
             ratio_table(self.plumes),
             factor_table(self.plumes),
         ]

@@ -101,6 +101,20 @@ def plume_table(flight: xr.Dataset, plumes: Plumes, suite: Suite) -> Table | Non
     return Table(head, rows, (0, 1, 2), note=note)
 
 
+def peak_table(flight: xr.Dataset, plumes: Plumes) -> Table | None:
+    """One row per encounter: the highest excess of each species."""
+    if not plumes.intervals:
+        return None
+    time, species = flight.variables["time"].values, [s for s in SPECIES if s in plumes.species]
+    rows = [
+        Row([str(i + 1), clock(time[part[0]]), *(plus_minus(*plumes.species[s].peak(part)) for s in species)], plume=i)
+        for i, part in enumerate(plumes.intervals)
+    ]
+    head = ["", "from\n[UTC]", *(f"Δ{SPECIES[s]}\n[{units(plumes.species[s].units)}]" for s in species)]
+    note = "± is one standard uncertainty: that of the estimate at the peak, as stated, and of the background."
+    return Table(head, rows, (0, 1), title="Peaks above background", note=note)
+
+
 def ratio_table(plumes: Plumes) -> Table | None:
     """The emission ratios of the whole flight, by integrals and by regression."""
     whole = plumes.survey.ratios[plumes.survey.ratios["scope"] == "flight"]

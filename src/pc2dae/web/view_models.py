@@ -183,6 +183,7 @@ class PlumeEncounter(_Stored):
     peak_time: Ms
     duration_s: float
     peak: float | None
+    peak_sigma: float | None = None
     excess: float | None
     excess_sigma: float | None
     excess_random_sigma: float | None
