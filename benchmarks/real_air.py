@@ -43,7 +43,7 @@ MEANING = (
     " clean air and roughness are relative to the reading; *below* is the share of samples more than 4 uncertainties"
     " below clean air. Means of a few counts of particles have areas no better than a tenth of a count per sample."
 )
-HEAD = (f"{'record':52}{'channel':14}{'t90 [s]':>12} {'source':16}{'limit':>7}{'peak':>7}{'area':>8}{'rough':>7}"
+HEAD = (f"{'record':52}{'channel':29}{'t90 [s]':>12} {'source':16}{'limit':>7}{'peak':>7}{'area':>8}{'rough':>7}"
         f"{'below':>8}  not corrected because")  # fmt: skip
 
 
@@ -101,7 +101,7 @@ def lines(record: RealRecord, flight: xr.Dataset, factor: float | None, response
     for name in denoised_names(clean):
         attrs, e = clean[name].attrs, effect(clean, name)
         t90 = f"{attrs['t90_s']:.1f} ± {attrs['t90_uncertainty_s']:.1f}" if "t90_s" in attrs else "–"
-        yield (f"{record.id:52.52}{name:14}{t90:>12} {attrs.get('t90_source', ''):16}{at_most.get(name, np.nan):7.1f}"
+        yield (f"{record.id:52.51}{name:29}{t90:>12} {attrs.get('t90_source', ''):16}{at_most.get(name, np.nan):7.1f}"
                f"{e.peak:7.2f}{e.area:8.4f}{e.roughness:7.2f}{100 * e.below:7.2f} %  "
                f"{attrs.get('lag_not_corrected', '')}")  # fmt: skip
 
@@ -130,7 +130,7 @@ def main() -> None:
             print(line, flush=True)
             table.append(line)
     if options.docs is not None:
-        parts = (TITLE, COMMAND, MEANING, "```\n" + "\n".join(table) + "\n```\n")
+        parts = (TITLE, COMMAND, MEANING, "```text\n" + "\n".join(table) + "\n```\n")
         (options.docs / RESULTS).write_text("\n\n".join(parts), encoding="utf-8")
 
 

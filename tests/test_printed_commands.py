@@ -56,6 +56,7 @@ NOT_RUN = {
     "mosquitto": "test_the_live_commands_run_beside_a_broker starts one",
     "pc2dae stream --mqtt": "test_the_live_commands_run_beside_a_broker",
     "pc2dae replay flight_001.nc --mqtt": "test_the_live_commands_run_beside_a_broker",
+    "pc2dae plumes clean.nc --clean-air": "needs times of the flight; tests/cli/test_evaluate_plumes.py states them",
     "pc2dae demo": "a minute; tests/cli/test_demo.py",
     "pc2dae benchmark": "minutes to hours; tests/benchmark runs each part of it",
     "pc2dae train": "tests/cli/test_denoise.py types it on a smaller table",
@@ -64,7 +65,7 @@ NOT_RUN = {
     "python": "a benchmark, a training or a test of its own; its options are parsed",
     "from dask_jobqueue": "needs a SLURM cluster",
     "from dask_kubernetes.operator": "needs a Kubernetes cluster",
-    "COLUMNS =": "tests/test_docs.py::test_the_ten_line_reader_of_contributing_reads",
+    "OZONE_MONITOR =": "tests/test_docs.py::test_the_ten_line_reader_of_contributing_reads",
 }
 
 BLOCK_OR_SPAN = r"^```(\w*)\n(.*?)^```|(?<!`)`((?:OMP_NUM_THREADS=1 )?(?:pc2dae|python|make|pip|dask) [^`\n]+)`"
