@@ -7,7 +7,7 @@
     scores = evaluate(clean, truth=truth)  how good it is, with and without truth
     model = fit(flights)                   a network of one's own
 
-The stages are told in `ingestion.py`, `denoising.py` and `ambient.py`, training in `training/flights.py`.
+The stages are in `ingestion.py`, `denoising.py` and `ambient.py`, training in `training/flights.py`.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from real_data import ABSENT, DATA, RECORDS, ROOT, RealRecord
 
 import pc2dae
 from pc2dae.response.payload import PayloadResponse
-from pc2dae.response.steps import Exposure, Step, exposure_steps, steps_of
+from pc2dae.response.steps import Exposure, SensorStep, exposure_steps, steps_of
 
 KONZA = {r.source.stem: r for r in RECORDS if r.file.startswith("kolibri/")}
 SUITE = ROOT / "examples" / "kolibri.toml"
@@ -67,7 +67,7 @@ def opened(file: str, folder: Path) -> xr.Dataset:
     return pc2dae.open_flight(record.write(folder, whole=True), suite=record.suite_path, zone=record.zone)
 
 
-def step_of(flight: xr.Dataset, channel: str, start: str, end: str) -> list[Step]:
+def step_of(flight: xr.Dataset, channel: str, start: str, end: str) -> list[SensorStep]:
     return steps_of(flight, [Exposure(channel, np.datetime64(start, "ns"), np.datetime64(end, "ns"))])
 
 

@@ -247,7 +247,7 @@ class Lags:
     def response(self, air: Floats, reading: Floats | None = None, restarts: Sequence[Index] | None = None) -> Floats:
         """Noise-free readings (channel, time) of lag-corrected channels, in step with the air; NaN for others.
 
-        At `restarts` they begin anew from the `reading`.
+        At `restarts` they start again from the `reading`.
         """
         found = np.full(air.shape, np.nan)
         for row, kernel in enumerate(self.kernels):

@@ -26,7 +26,7 @@ _JUMP = 8.0  # noise levels that a jump exceeds …
 _ALONE = 5.0  # … and how often the steps around it
 _AROUND = 3  # samples
 _STAYS = 0.3  # share of a jump by which the reading may move in the following time constant
-_SLOW = 3.0  # samples: of a faster sensor a jump cannot be told from air
+_SLOW = 3.0  # samples: of a faster sensor a jump may be air
 _REACH = 10.0  # t90 over which the inverse of a Gaussian extends: cut at half of it, plumes are 4 % too low
 
 

@@ -180,12 +180,12 @@ def _channel(channel: Channel, suite: Suite, evidence: Sequence[FlightEvidence])
 def _of_plumes(name: str, suite: Suite, evidence: Sequence[FlightEvidence], why: list[str]) -> list[_Estimate]:
     """t90 behind the faster channel that most flights take, if there are enough of them."""
     own = [(e.flight, e.seen[name]) for e in evidence if name in e.seen]
-    told = Counter(seen.reference for _, seen in own if np.isfinite(seen.t90_s))
-    if not told:
+    references = Counter(seen.reference for _, seen in own if np.isfinite(seen.t90_s))
+    if not references:
         reasons = [seen.reason for _, seen in sorted(own, key=lambda pair: -len(pair[1].falls.t90_s)) if seen.reason]
         why += reasons[:1]
         return []
-    ((reference, count),) = told.most_common(1)
+    ((reference, count),) = references.most_common(1)
     stated = stated_t90(suite[reference])
     is_stated = np.isfinite(stated[0])
     if not is_stated and count < _FEW_FLIGHTS:
