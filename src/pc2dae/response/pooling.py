@@ -20,7 +20,7 @@ from pc2dae.response.falls import NO_FALLS, Falls, pooled
 from pc2dae.response.kernels import WORST
 from pc2dae.response.payload import ChannelResponse, PayloadResponse, with_response
 from pc2dae.response.stated import stated_t90
-from pc2dae.response.steps import Exposure, Step, steps_of
+from pc2dae.response.steps import Exposure, SensorStep, steps_of
 from pc2dae.response.t90 import ResponseTime, joined, response_times, sampling_offset_s
 from pc2dae.suite import Channel, Suite
 
@@ -40,7 +40,7 @@ class FlightEvidence:
     suite: Suite
     seen: Mapping[str, ResponseTime]
     sampled_late_s: Mapping[str, float]  # after the centre of a cell, on average
-    steps: tuple[Step, ...] = ()
+    steps: tuple[SensorStep, ...] = ()
 
     def delay_s(self, name: str) -> float:
         """Delay of a channel behind its reference, without that of sampling [s]."""
@@ -208,7 +208,7 @@ def _of_falls(falls: Falls, why: list[str]) -> list[_Estimate]:
     return []
 
 
-def _of_steps(steps: Sequence[Step]) -> Value:
+def _of_steps(steps: Sequence[SensorStep]) -> Value:
     """Mean t90 of steps; rise and fall of one sensor may differ, and their mean is uncertain by a third of that."""
     sides = [[(s.t90_s, s.uncertainty_s) for s in steps if s.is_rise is up] for up in (True, False)]
     means = [flights_mean(side) for side in sides if side]
@@ -218,7 +218,7 @@ def _of_steps(steps: Sequence[Step]) -> Value:
     return (up + down) / 2, float(np.hypot(np.hypot(doubt, spread) / 2, abs(up - down) / 12**0.5))
 
 
-def _mean_t90(steps: Iterable[Step]) -> float | None:
+def _mean_t90(steps: Iterable[SensorStep]) -> float | None:
     values = [(s.t90_s, s.uncertainty_s) for s in steps]
     return round(flights_mean(values)[0], 3) if values else None
 

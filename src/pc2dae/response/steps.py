@@ -49,7 +49,7 @@ class Exposure:
 
 
 @dataclass(frozen=True)
-class Step:
+class SensorStep:
     """The answer of a channel to one change of its air; with a reason, it gives no t90."""
 
     channel: str
@@ -64,11 +64,11 @@ class Step:
     reason: str = ""
 
 
-def steps_of(flight: xr.Dataset, exposures: Sequence[Exposure]) -> list[Step]:
+def steps_of(flight: xr.Dataset, exposures: Sequence[Exposure]) -> list[SensorStep]:
     """The steps at both ends of each exposure that the flight covers; an unknown channel is an error."""
     suite = suite_of(flight)
     time = flight["time"].values
-    changes: dict[tuple[Stamp, Stamp], list[Step]] = {}  # of channels that were exposed together
+    changes: dict[tuple[Stamp, Stamp], list[SensorStep]] = {}  # of channels that were exposed together
     for on in exposures:
         if on.channel not in suite.names:
             raise ResponseError(f"the flight has no channel '{on.channel}'", hint=nearest(on.channel, suite.names))
@@ -83,12 +83,12 @@ def steps_of(flight: xr.Dataset, exposures: Sequence[Exposure]) -> list[Step]:
         )
         if not steps:
             period = f"from {str(on.start)[:19]}Z to {str(on.end)[:19]}Z"
-            steps = [Step(on.channel, is_first=True, is_rise=True, reason=f"no step in its reading {period}")]
+            steps = [SensorStep(on.channel, is_first=True, is_rise=True, reason=f"no step in its reading {period}")]
         changes.setdefault((on.start, on.end), []).extend(steps)
     return [step for together in changes.values() for step in _with_delays(together)]
 
 
-def exposure_steps(channel: str, time_s: Array, values: Array, length_s: float) -> list[Step]:
+def exposure_steps(channel: str, time_s: Array, values: Array, length_s: float) -> list[SensorStep]:
     """The steps of a channel into other air at 0 s and out of it at `length_s`; those of which there is a sign.
 
     >>> time = np.arange(-30.0, 120.0)
@@ -103,7 +103,9 @@ def exposure_steps(channel: str, time_s: Array, values: Array, length_s: float) 
     return [step for step in both if step is not None and abs(step.height) >= _OTHER * highest]
 
 
-def _step(channel: str, time_s: Array, values: Array, lead: float, length: float, *, is_first: bool) -> Step | None:
+def _step(
+    channel: str, time_s: Array, values: Array, lead: float, length: float, *, is_first: bool
+) -> SensorStep | None:
     """The answer to a change within `lead` of 0 s, seen for `length`; None if there is no sign of one."""
     inside = (time_s >= -2 * lead) & (time_s <= length)
     t, x = _thinned(time_s[inside], values[inside])
@@ -114,7 +116,7 @@ def _step(channel: str, time_s: Array, values: Array, lead: float, length: float
     height = fit.height * (1 - left)  # that was seen
     if abs(fit.start) > lead or abs(height) < max(_HEIGHT * fit.height_doubt, _WOBBLE * float(np.abs(x).max())):
         return None
-    step = Step(channel, is_first, height > 0, start_s=fit.start, height=height)
+    step = SensorStep(channel, is_first, height > 0, start_s=fit.start, height=height)
     if fit.misfit > _SHAPE * abs(height):
         share = 100 * fit.misfit / abs(height)
         return replace(step, reason=f"not a step: it departs by {share:.0f} % of its height from one exponential")
@@ -191,7 +193,7 @@ def _thinned(t: Array, x: Array) -> tuple[Array, Array]:
     return np.asarray(first), np.asarray(second)
 
 
-def _with_delays(steps: Sequence[Step]) -> list[Step]:
+def _with_delays(steps: Sequence[SensorStep]) -> list[SensorStep]:
     """The steps with their delays behind the channel that answered first to the same change."""
     known = [step for step in steps if not step.reason]
     first = {
