@@ -125,12 +125,13 @@ def ratio_table(plumes: Plumes) -> Table | None:
     for kind in _kinds(whole):
         mine = whole[whole["ratio"] == kind]
         preferred = mine[mine["is_preferred"]]
-        cells = [_cell(mine[mine["method"] == m]) for m in methods] + _parts(preferred)
+        best_row = preferred.iloc[0].to_dict() if len(preferred) else {}
+        cells = [_cell(mine[mine["method"] == m]) for m in methods]
+        cells += [f"{best_row[part]:.2g}" if best_row else "–" for part in ("random_sigma", "systematic_sigma")]
+        judged = combustion(best_row["value"]) if kind == "mce" and np.isfinite(best_row.get("value", np.nan)) else ""
         best = tuple(2 + i for i, m in enumerate(methods) if len(methods) > 1 and (preferred["method"] == m).any())
         unit = units(str(mine["units"].iloc[0]).replace("1", "–"))
-        rows.append(
-            Row([_label(kind), unit, *cells, f"{100 * mine['share'].iloc[0]:.0f} %", _said(kind, preferred)], best=best)
-        )
+        rows.append(Row([_label(kind), unit, *cells, f"{100 * mine['share'].iloc[0]:.0f} %", judged], best=best))
     head = ["ratio", "unit", *(_METHODS[m] for m in methods), "± random", "± systematic", "both measured", ""]
     unlike = ", ".join(map(_label, without_slope(whole)))
     notes = ["Bold: the method with the smaller uncertainty."] if len(methods) > 1 else []
@@ -178,20 +179,7 @@ def _with_units(kind: str, ratios: pd.DataFrame) -> str:
 
 def _cell(rows: pd.DataFrame) -> str:
     """Value and uncertainty of the first row, or –."""
-    if rows.empty:
-        return "–"
-    return plus_minus(float(rows["value"].to_numpy()[0]), float(rows["sigma"].to_numpy()[0]))
-
-
-def _parts(rows: pd.DataFrame) -> list[str]:
-    """Random and systematic uncertainty of the first row, or –."""
-    names = ("random_sigma", "systematic_sigma")
-    return [f"{float(rows[name].to_numpy()[0]):.2g}" if len(rows) else "–" for name in names]
-
-
-def _said(kind: str, rows: pd.DataFrame) -> str:
-    value = float(rows["value"].to_numpy()[0]) if len(rows) else np.nan
-    return combustion(value) if kind == "mce" and np.isfinite(value) else ""
+    return "–" if rows.empty else plus_minus(*rows[["value", "sigma"]].to_numpy(np.float64)[0])
 
 
 def combustion(mce: float) -> str:
