@@ -24,6 +24,16 @@ def near(mask: Mask, before: int, after: int) -> Mask:
     return np.asarray(count[..., before + after + 1 :] > count[..., : -before - after - 1])
 
 
+def finite_mean(x: Floats, *, axis: int) -> Array:
+    """Mean of what is finite, NaN where nothing is.
+
+    >>> finite_mean(np.array([[1.0, np.nan], [3.0, np.nan]]), axis=0)
+    array([ 2., nan])
+    """
+    count = np.isfinite(x).sum(axis=axis)
+    return np.asarray(np.divide(np.nansum(x, axis=axis), count, where=count > 0, out=np.full(count.shape, np.nan)))
+
+
 def row_quantiles(ordered: Array, count: NDArray[np.integer[Any]], share: float) -> Array:
     """The quantile of the first `count` values of each sorted row.
 

@@ -1,4 +1,4 @@
-"""Attenuation to carbon and back from loading, by hand and by a filter that loads."""
+"""Black carbon back from loading, by hand and by a filter that loads."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import pytest
 import xarray as xr
 
 from pc2dae.calibration.aethalometer import (
-    black_carbon,
     correct_loading,
     loading_factor,
     unloaded,
@@ -22,20 +21,6 @@ from pc2dae.qc import loaded_filters, screen
 from pc2dae.suite import load_suite
 
 TIME = np.datetime64("2025-10-05T14:00:00", "ns") + np.arange(1200) * np.timedelta64(1, "s")
-
-
-def test_black_carbon_by_hand() -> None:
-    # A = π·1.5² mm² = 7.0686e-6 m2; σ·C = 10.12 · 1.3 = 13.156 m2/g; F = 100 mL/min = 1.6667e-6 m3/s.
-    # ΔATN 0.01 in one second: 7.0686e-6 · 0.01 / (100 · 13.156 · 1.6667e-6) g/m3 = 3.2237e-5 g/m3 = 32,237 ng/m3.
-    carbon = black_carbon([1.00, 1.01, 1.01, 1.005], 100.0, wavelength_nm=880.0)
-    np.testing.assert_allclose(carbon[1:], [32_237, 0, -16_119], rtol=1e-3)
-    assert np.isnan(carbon[0])
-
-
-def test_no_carbon_across_a_tape_advance() -> None:
-    carbon = black_carbon([20.0, 20.01, 0.02, 0.03], 100.0, wavelength_nm=375.0)
-    assert np.isnan(carbon[2])
-    assert carbon[3] == pytest.approx(carbon[1])
 
 
 def _two_spots(k: float, rows: int = 1200) -> tuple[np.ndarray, np.ndarray]:

@@ -4,14 +4,14 @@ import pandas as pd
 
 from pc2dae.plumes import Survey
 from pc2dae.plumes.survey import ENCOUNTER_COLUMNS, FACTOR_COLUMNS, RATIO_COLUMNS
-from pc2dae.view.plumes import Plumes, ratio_table
+from pc2dae.view.plumes import ratio_table
 
 
-def plumes(*methods: tuple[str, str]) -> Plumes:
+def plumes(*methods: tuple[str, str]) -> Survey:
     figures = (0.05, 0.01, 0.008, 0.006, "1", 4.0, 1.0)
     rows = [("flight", pd.Timestamp(0), ratio, method, *figures, method == "integral", "") for ratio, method in methods]
     none, no_factor = (pd.DataFrame(columns=columns) for columns in (ENCOUNTER_COLUMNS, FACTOR_COLUMNS))
-    return Plumes(Survey(none, pd.DataFrame(rows, columns=RATIO_COLUMNS), none, no_factor), {}, [])
+    return Survey(none, pd.DataFrame(rows, columns=RATIO_COLUMNS), none, no_factor)
 
 
 def test_a_ratio_without_a_slope_says_why() -> None:

@@ -1,4 +1,4 @@
-"""Filter photometers: black carbon from attenuation, and correction of filter loading.
+"""Filter photometers: correction of filter loading.
 
 Attenuation increases as particles accumulate on the filter: ATN = −100·ln(I/I0). The sensitivity decreases with filter
 loading, which is measured with two spots at different flow rates (Drinovec et al. 2015,
@@ -16,29 +16,7 @@ from pc2dae.errors import FlightError
 from pc2dae.flight.schema import add_history, check_flight
 from pc2dae.golden_section import least
 
-# AethLabs MA series: mass attenuation cross-section [m2 g-1] by wavelength [nm]; 3-mm spots, scattering factor 1.3.
-MASS_ATTENUATION = {375.0: 24.069, 470.0: 19.070, 528.0: 17.028, 625.0: 14.091, 880.0: 10.120}
-_SPOT_M2 = np.pi * 0.0015**2
-_C_REF = 1.3
 _LOADED = 3.0  # minimum attenuation for a measurable difference between spots
-_NEW_SPOT = 1.0  # drop in attenuation that indicates a tape advance
-
-
-def black_carbon(attenuation: ArrayLike, flow_ml_min: ArrayLike, *, wavelength_nm: float, step_s: float = 1.0) -> Array:
-    """BC [ng m-3] from attenuation: BC = A·ΔATN / (100·σ·C·F·Δt); NaN for the first sample of a spot.
-
-    Args:
-        attenuation: Attenuation of one spot [1].
-        flow_ml_min: Flow through the spot [mL min-1].
-        wavelength_nm: One of the five wavelengths of the MA series [nm].
-        step_s: Sample interval [s].
-    """
-    atn = np.asarray(attenuation, dtype=np.float64)
-    rise = np.diff(atn, prepend=np.nan)
-    rise[rise < -_NEW_SPOT] = np.nan
-    flow = np.asarray(flow_ml_min, dtype=np.float64) * 1e-6 / 60.0  # m3 s-1
-    carbon: Array = _SPOT_M2 * rise / (100.0 * MASS_ATTENUATION[wavelength_nm] * _C_REF * flow * step_s) * 1e9
-    return carbon
 
 
 def loading_factor(attenuation_1: ArrayLike, attenuation_2: ArrayLike, flow_1: ArrayLike, flow_2: ArrayLike) -> float:

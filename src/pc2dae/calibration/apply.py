@@ -48,7 +48,7 @@ def calibrated(flight: xr.Dataset, calibrations: Sequence[Calibration]) -> xr.Da
             "signal_cross": json.dumps(_signal_cross(flight, series.nearest(name, times), name)),
             "calibration_cross": json.dumps(series.latest_cross(name)),
         }
-        new |= _variables(flight, name, air, outside, about | series.budget(name, terms, times).attributes())
+        new |= with_air(flight, name, air, about | series.budget(name, terms, times).attributes(), outside=outside)
     done = flight.assign(new).assign_attrs(suite=series.suite.model_dump_json(exclude_defaults=True))
     return add_history(done, f"calibrated {', '.join(found)} with {series.label}", kind="change")
 
@@ -111,7 +111,10 @@ def _signal_cross(flight: xr.Dataset, inverse: Inverse, name: str) -> dict[str, 
     return {other: float(part / own) for other, part in parts.items() if part != 0}
 
 
-def _variables(flight: xr.Dataset, name: str, air: Array, outside: Mask, about: dict[str, Any]) -> dict[str, Any]:
+def with_air(
+    flight: xr.Dataset, name: str, air: Array, about: dict[str, Any], *, outside: Mask | bool = False
+) -> dict[str, Any]:
+    """A channel with the values of the air, its flags, and the reading before, as `<name>_uncalibrated`."""
     attrs = dict(flight[name].attrs)
     bits = flight[f"qc_{name}"].values & ~np.int32(BELOW_BOUND | BELOW_DETECTION)
     bits = np.where(outside & np.isfinite(air), bits | np.int32(OUTSIDE_CALIBRATION), bits).astype(np.int32)

@@ -163,7 +163,7 @@ def _pooled(curves: Sequence[Curve]) -> Curve:
     return Curve(
         units=curves[0].units, reading_units=curves[0].reading_units,
         terms=dict(zip(terms, rows.mean(axis=0).tolist(), strict=True)),
-        covariance=_rows(covariance), centre=centre, range=low_high, residual=residual,
+        covariance=covariance.tolist(), centre=centre, range=low_high, residual=residual,
         slow=slow, wander=wander, ageing=ageing,
     )  # fmt: skip
 
@@ -221,7 +221,7 @@ def _curve(record: xr.Dataset, suite: Suite, pairs: Pairs, name: str, fit: Fit, 
         units=pairs.units[name],
         reading_units=suite[name].units,
         terms=dict(zip(("gain", "zero", *fit.terms), values.tolist(), strict=True)),
-        covariance=_rows(covariance),
+        covariance=covariance.tolist(),
         centre=centre,
         range={key: (float(x.min()), float(x.max())) for key, x in limits.items()},
         residual=spread(error),
@@ -251,7 +251,3 @@ def _stated(calibration: Calibration, pairs: Pairs, air: Mapping[str, Array], *,
 def _age_days(fitted: Pairs, scored: Pairs) -> Array:
     late = (scored.time - fitted.time[-1]) / np.timedelta64(1, "s") / _DAY_S
     return np.asarray(np.maximum(late, 0.0))
-
-
-def _rows(covariance: Array) -> tuple[tuple[float, ...], ...]:
-    return tuple(tuple(float(x) for x in row) for row in covariance)

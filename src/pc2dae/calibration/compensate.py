@@ -135,14 +135,9 @@ def _compute(done: Variables, suite: Suite, name: str, sheet: Mapping[str, Any])
     if partner is not None:
         ratio = sensitivity(sheet, "we_cross_sensitivity_no2") / sensitivity(sheet, "we_sensitivity")
         done[name].attrs["signal_cross"] = json.dumps({partner: ratio})
-    done[f"{name}_calibration_uncertainty"] = xr.Variable(
-        "time",
-        cell_uncertainty(ppb, ae, temperature, sheet, kind, algorithm=algorithm),
-        {
-            "units": suite[name].units,
-            "long_name": f"standard uncertainty of {name} from sensitivity and cell temperature, excluding noise",
-        },
-    )
+    sigma = cell_uncertainty(ppb, ae, temperature, sheet, kind, algorithm=algorithm)
+    words = f"standard uncertainty of {name} from sensitivity and cell temperature, excluding noise"
+    done[f"{name}_calibration_uncertainty"] = _described(sigma, suite[name], words)
 
 
 def _correct(done: Variables, channel: Channel, rate_hz: float) -> str:
@@ -169,18 +164,13 @@ def _correct(done: Variables, channel: Channel, rate_hz: float) -> str:
         return f"{name} not corrected: no {needed} of the air (flagged outside_calibration)"
     air = np.stack([np.interp(at, seen, row[seen]) for row in air])
     values = correct_ndir(reading.values, air, channel)[0]
-    done[f"{name}_uncalibrated"] = xr.Variable(
-        "time", reading.values, {"units": channel.units, "long_name": f"{name} before calibration"}
-    )
+    done[f"{name}_uncalibrated"] = _described(reading.values, channel, f"{name} before calibration")
     _put(done, name, values, bits)
     steps = []
     if (exponent := channel.pressure_exponent) is not None:
         done[name].attrs["pressure_exponent"] = exponent
-        done[f"{name}_calibration_uncertainty"] = xr.Variable(
-            "time",
-            exponent_uncertainty(values, air[2]),
-            {"units": channel.units, "long_name": f"standard uncertainty of {name} from its pressure exponent"},
-        )
+        words = f"standard uncertainty of {name} from its pressure exponent"
+        done[f"{name}_calibration_uncertainty"] = _described(exponent_uncertainty(values, air[2]), channel, words)
         steps.append(f"corrected for pressure, ·(1013.25 hPa/P)^{exponent:g}")
     if channel.dry:
         if channel.standard_name is not None:
@@ -194,6 +184,10 @@ def _air(done: Variables) -> Array:
     """Temperature, humidity and pressure of the air (3, time), NaN where not measured."""
     unknown = np.full(done["time"].size, np.nan)
     return np.stack([done[n].values.astype(np.float64) if n in done else unknown for n in ENVIRONMENT])
+
+
+def _described(values: Array, channel: Channel, words: str) -> xr.Variable:
+    return xr.Variable("time", values, {"units": channel.units, "long_name": words})
 
 
 def _put(done: Variables, name: str, values: Array, bits: NDArray[np.int32]) -> None:

@@ -219,7 +219,7 @@ def _curve(record: xr.Dataset, suite: Suite, name: str, group: Sequence[Plateau]
     return Curve(
         units=units, reading_units=suite[name].units,
         terms={"gain": gain, "zero": float(line[1])},
-        covariance=tuple(tuple(float(x) for x in row) for row in covariance),
+        covariance=covariance.tolist(),
         centre={"air": centre}, range={"air": (float(value.min()), float(value.max()))},
         residual=slow / abs(gain), slow=slow, wander=slow, ageing=slow, identity=sheet_identity(record, suite, name),
     )  # fmt: skip

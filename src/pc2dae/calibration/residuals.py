@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pc2dae.arrays import Array
+from pc2dae.arrays import Array, finite_mean
 from pc2dae.calibration.fit import FOLDS
 
 _HOUR_S, _CHECK_S = 3600.0, 1200.0
@@ -63,6 +63,5 @@ def block_means(series: Array, step_s: float, length_s: float) -> Array:
     size = max(round(length_s / step_s), 1)
     count = len(series) // size
     parts = series[: count * size].reshape(count, size) if count else series[None]
-    seen = np.isfinite(parts)
-    total, number = np.where(seen, parts, 0.0).sum(axis=1), seen.sum(axis=1)
-    return np.asarray(total[number > 0] / number[number > 0])
+    means = finite_mean(parts, axis=1)
+    return np.asarray(means[np.isfinite(means)])

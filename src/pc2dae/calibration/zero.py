@@ -10,11 +10,11 @@ import pandas as pd
 import xarray as xr
 
 from pc2dae.arrays import Array, Mask
+from pc2dae.calibration.apply import with_air
 from pc2dae.calibration.assumed import assumed_gain
 from pc2dae.calibration.budget import Budget, budget_of
 from pc2dae.calibration.intervals import Interval, Plateau, plateaus
 from pc2dae.errors import CalibrationError, FlightError
-from pc2dae.flags import BELOW_BOUND, BELOW_DETECTION
 from pc2dae.flight.schema import add_history, channel_arrays, check_flight, suite_of
 from pc2dae.noise import noise_level
 from pc2dae.suite import Channel
@@ -138,14 +138,6 @@ def _joined(before: Budget | None, sigma: float, channel: Channel, *, spread: fl
 
 
 def _shifted(flight: xr.Dataset, name: str, shift: Array, budget: Budget) -> dict[str, Any]:
-    attrs = dict(flight[name].attrs)
-    kept = f"{name}_uncalibrated"
-    before = {"long_name": f"{attrs.get('long_name', name)}, before calibration"}
-    label = attrs.get("calibration")
+    label = flight[name].attrs.get("calibration")
     about = {"calibration": f"{label}; zero check" if label else "zero check", "zero_checked": 1} | budget.attributes()
-    bits = flight[f"qc_{name}"].values & ~np.int32(BELOW_BOUND | BELOW_DETECTION)
-    new = {
-        name: ("time", flight[name].values + shift, attrs | about),
-        f"qc_{name}": ("time", bits, dict(flight[f"qc_{name}"].attrs)),
-    }
-    return new if kept in flight else new | {kept: ("time", flight[name].values, attrs | before)}
+    return with_air(flight, name, flight[name].values + shift, about)

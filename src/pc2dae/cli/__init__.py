@@ -21,7 +21,6 @@ from pc2dae.cli import plumes as _plumes  # noqa: F401
 from pc2dae.cli import benchmark as _benchmark  # noqa: F401
 from pc2dae.cli import report as _report  # noqa: F401
 from pc2dae.cli import train as _train  # noqa: F401
-from pc2dae.cli import export as _export  # noqa: F401
 from pc2dae.cli import stream as _stream  # noqa: F401
 from pc2dae.cli import replay as _replay  # noqa: F401
 from pc2dae.cli import serve as _serve  # noqa: F401

@@ -84,11 +84,8 @@ def demo(
 
 def _run(command: str, *arguments: object) -> None:
     """Print a command and run it."""
-    from rich.console import Console
-    from rich.markup import escape
-
     words = [command, *map(str, arguments)]
-    Console(highlight=False).print(f"\n[bold cyan]$ pc2dae {escape(' '.join(words))}[/]", soft_wrap=True)
+    typer.secho(f"\n$ pc2dae {' '.join(words)}", fg="cyan", bold=True)
     app(words, standalone_mode=False)
 
 

@@ -1,4 +1,4 @@
-"""`pc2dae train`: flights in, a model's folder out."""
+"""`pc2dae train`: flights in, a model's folder out; `pc2dae export`: that folder as one ONNX file for the drone."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import typer
 
 from pc2dae.cli.app import again, app
 from pc2dae.cli.options import SUITE
+from pc2dae.cli.output import FORCE, check_output
 
 if TYPE_CHECKING:
     from pc2dae.training.fit import Look
@@ -86,6 +87,24 @@ def train(
     typer.echo(f"{variant} on {len(flights)} flight{'s' if len(flights) > 1 else ''}, seed {seed}: {how}")
     typer.echo(_outcome(card, out))
     typer.echo(f"next: pc2dae denoise {flights[0]}{again(suite=suite)} -o clean.nc --model {out}")
+
+
+@app.command()
+def export(
+    model: Path = typer.Argument(..., metavar="MODEL", help="The folder of a training run."),
+    out: Path = typer.Option(..., "-o", "--out", help="The ONNX file; its card is written beside it."),
+    force: bool = FORCE,
+) -> None:
+    """Write a trained model as ONNX, verified against torch; it runs with numpy and onnxruntime alone.
+
+    Example: pc2dae export mymodel -o mymodel.onnx
+    """
+    from pc2dae.training.export import export_checkpoint
+
+    for target in (out, out.with_suffix(".card.json")):
+        check_output(target, force=force)
+    typer.echo(f"{out}: {export_checkpoint(model, out)}")
+    typer.echo(f"next: pc2dae denoise flight.nc -o clean.nc --model {out}")
 
 
 def _check_names(variant: str, objective: str | None, begin: str | None, *, literal_sums: bool) -> None:

@@ -7,7 +7,7 @@ from pc2dae.plumes.ratio_rows import RATIOS
 from pc2dae.plumes.ratios import Ratio, combustion_efficiency, integral_ratio, slope_ratio
 from pc2dae.plumes.survey import Survey, survey
 from pc2dae.plumes.york import york_line
-from pc2dae.response.matched import match_response
+from pc2dae.response.kernels import match_response
 
 __all__ = [
     "RATIOS",

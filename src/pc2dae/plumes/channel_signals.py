@@ -13,7 +13,7 @@ from pc2dae.arrays import Array, Mask, near
 from pc2dae.calibration.budget import budget_of
 from pc2dae.errors import FlightError, Pc2daeError
 from pc2dae.flight.schema import observed
-from pc2dae.noise import Noise, noise_level, sum_variance
+from pc2dae.noise import noise_level, sum_variance
 from pc2dae.plumes.background import window_of
 from pc2dae.plumes.baselines import (
     CLEAN_AIR,
@@ -72,7 +72,9 @@ def channel_signals(
         raise FlightError(
             "no channel of the flight has a usable observation", hint="check the flags with `pc2dae inspect`"
         )
-    seen, noise = _noise(flight, names)
+    raw = np.stack([_raw(flight, name) for name in names])
+    seen = np.stack([observed(flight, name) for name in names]) & np.isfinite(raw)
+    noise = noise_level(raw, seen)
     sigma, lag1 = (np.nan_to_num(level).tolist() for level in (noise.sigma, noise.lag1))
     x = np.empty(seen.shape)
     unseen, errors, totals, variance = [], [], [], []
@@ -116,8 +118,8 @@ def channel_signals(
     lone = np.full((len(names), 1), alone(len(votes), threshold))
     if len(votes) > 1:  # of these, a rise outside smoke was rejected
         lone[[row for species in votes if species not in AMBIGUOUS for row in rows[species]]] = np.inf
-    limit = _limit(x, np.where(air.scale > 0, np.where(inside, threshold, lone), 0.0) * air.scale)
-    units = [suite[name].units for name in names]
+    limit = np.where(air.scale > 0, np.where(inside, threshold, lone), 0.0) * air.scale
+    limit = np.where(limit > _CONSTANT * np.abs(x).max(axis=-1, keepdims=True), limit, np.inf)
     excess = dict(zip(names, x - level, strict=True))
     budgets = [budget_of(flight, name) for name in names]
     drifts = [0.0 if budget is None else budget.drift for budget in budgets]
@@ -127,14 +129,15 @@ def channel_signals(
             own["background cleanest"] = (1.0, row - other)
             if air.background == UNCLEAN:
                 own["background outdoor"] = (1.0, row - (outdoor_range(suite[name]) or (suite[name].lower_bound,))[0])
-    rates = [suite.rate_hz] * len(names)
-    removed = [_removed(flight, name, own) for name, own in zip(names, seen, strict=True)]
-    residuals = [_residual(flight, n, own, noisy) for n, own, noisy in zip(names, seen, sigma, strict=True)]
-    smoke = [air.smoke] * len(names)
-    columns = zip(excess.values(), level, limit, sigma, variance, seen, unseen, errors, totals, t90s, widths, units,
-                  rates, air.clean, smoke, drifts, sources, residuals, removed, reaches, [used] * len(names),
-                  strict=True)  # fmt: skip
-    return {name: Signal(*column) for name, column in zip(names, columns, strict=True)}
+    return {
+        name: Signal(
+            excess[name], level[row], limit[row], sigma[row], variance[row], seen[row], unseen[row], errors[row],
+            totals[row], t90s[row], widths[row], suite[name].units, suite.rate_hz, air.clean[row], air.smoke,
+            drifts[row], sources[row], _residual(flight, name, seen[row], sigma[row]),
+            _removed(flight, name, seen[row]), reaches[row], used,
+        )
+        for row, name in enumerate(names)
+    }  # fmt: skip
 
 
 def _checked(background: str, threshold: float, clean_air: Sequence[Period]) -> Background:
@@ -175,13 +178,6 @@ def _raw(flight: xr.Dataset, name: str) -> Array:
     return flight.variables[f"{name}_raw" if f"{name}_raw" in flight else name].values.astype(np.float64)
 
 
-def _noise(flight: xr.Dataset, names: Sequence[str]) -> tuple[Mask, Noise]:
-    """Which samples of the channels were observed (channel, time), and their noise."""
-    raw = np.stack([_raw(flight, name) for name in names])
-    seen = np.stack([observed(flight, name) for name in names]) & np.isfinite(raw)
-    return seen, noise_level(raw, seen)
-
-
 def _removed(flight: xr.Dataset, name: str, seen: Mask) -> Array | None:
     """What denoising took away; None for a raw channel and where the lag was corrected, which cannot be compared."""
     if f"{name}_raw" not in flight or flight.variables[name].attrs.get("target") == "ambient":
@@ -220,11 +216,6 @@ def _sum_variance(flight: xr.Dataset, name: str, rate: float, sigma: float, lag1
         middle = float(np.nan_to_num(np.nanmedian(stated.values))) if np.isfinite(stated.values).any() else sigma
         return max(own, estimate_sum_variance(middle, float(stated.attrs["error_correlation_s"]), rate_hz=rate))
     return own
-
-
-def _limit(values: Array, limit: Array) -> Array:
-    """Plume threshold of each channel (channel, time); infinite for constant channels."""
-    return np.where(limit > _CONSTANT * np.abs(values).max(axis=-1, keepdims=True), limit, np.inf)
 
 
 def _series_noise(flight: xr.Dataset, name: str, sigma: float) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from pc2dae.arrays import Array, Floats, Mask
+from pc2dae.arrays import Array, Floats, Mask, finite_mean
 
 _BLOCKS = 6  # per window of the background: short beside a gap between plumes, long beside noise
 _LOW, _HIGH = 3.0, 95.0  # percentiles [%] of the blocks that are taken as the ends of a channel's range
@@ -22,7 +22,7 @@ def cleanest_parts(values: Floats, species: Rows, *, window: int) -> tuple[Mask,
 
     Without, they are the blocks that come nearest: all of a record may be smoke.
     """
-    distance = _mean(np.abs(_heights(values, values, species, window)), axis=0)
+    distance = finite_mean(np.abs(_heights(values, values, species, window)), axis=0)
     order = np.sort(distance[np.isfinite(distance)])
     is_clean = bool(np.count_nonzero(order < _NEAR) >= min(_LEAST, len(order)))
     limit = _NEAR if is_clean else order[min(_LEAST, len(order)) - 1]
@@ -31,8 +31,8 @@ def cleanest_parts(values: Floats, species: Rows, *, window: int) -> tuple[Mask,
 
 def height_over(values: Floats, species: Rows, samples: slice, *, window: int) -> float:
     """Mean height of all species over some samples, 0 at their lowest and 1 at their highest."""
-    height = _mean(_heights(values, values, species, window), axis=0)
-    return float(_mean(np.repeat(height, _block(window))[: values.shape[-1]][samples], axis=0))
+    height = finite_mean(_heights(values, values, species, window), axis=0)
+    return float(finite_mean(np.repeat(height, _block(window))[: values.shape[-1]][samples], axis=0))
 
 
 def lowest_level(values: Floats, *, window: int) -> Array:
@@ -46,8 +46,8 @@ def follows_smoke(level: Floats, values: Floats, clean: Mask, species: Rows, spa
     `spans` are how much outdoor air varies [channel's units], infinite where that is not known. One sensor alone may
     drift; outdoor air with several ppm more of carbon monoxide, and more of another tracer too, is smoke.
     """
-    above = _means(level - _mean(np.where(clean, values, np.nan), axis=-1)[:, None], window)
-    impossible = [_mean(above[list(rows)] / spans[list(rows), None], axis=0) > 1 for rows in species.values()]
+    above = _means(level - finite_mean(np.where(clean, values, np.nan), axis=-1)[:, None], window)
+    impossible = [finite_mean(above[list(rows)] / spans[list(rows), None], axis=0) > 1 for rows in species.values()]
     shared = np.count_nonzero(_heights(level, values, species, window) > _RAISED, axis=0) > 1
     return bool(np.count_nonzero(np.any(impossible, axis=0) & shared) >= _LEAST)
 
@@ -56,20 +56,14 @@ def _heights(series: Floats, values: Floats, species: Rows, window: int) -> Arra
     """Height of each species' blocks within the range of its values (species, block): 0 the lowest, 1 the highest."""
     low, high = np.nanpercentile(_means(values, window), [_LOW, _HIGH], axis=-1)[..., None]
     relative = (_means(series, window) - low) / np.where(high > low, high - low, np.inf)
-    return np.stack([_mean(relative[list(rows)], axis=0) for rows in species.values()])
+    return np.stack([finite_mean(relative[list(rows)], axis=0) for rows in species.values()])
 
 
 def _means(series: Floats, window: int) -> Array:
     """Mean of each block of series (channel, time); NaN where nothing was observed."""
     size = _block(window)
     pad = np.pad(np.asarray(series, np.float64), [(0, 0), (0, -series.shape[-1] % size)], constant_values=np.nan)
-    return _mean(pad.reshape(len(series), -1, size), axis=-1)
-
-
-def _mean(x: Floats, *, axis: int) -> Array:
-    """Mean of what is finite, NaN where nothing is."""
-    count = np.isfinite(x).sum(axis=axis)
-    return np.asarray(np.divide(np.nansum(x, axis=axis), count, where=count > 0, out=np.full(count.shape, np.nan)))
+    return finite_mean(pad.reshape(len(series), -1, size), axis=-1)
 
 
 def _block(window: int) -> int:

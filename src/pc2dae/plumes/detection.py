@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pc2dae.arrays import Array, Floats, Mask, near
+from pc2dae.arrays import Array, Floats, Mask, finite_mean, near
 from pc2dae.plumes.background import RunningMedian, first_estimate, running_level, running_scatter, window_of
 from pc2dae.plumes.cleanest import Rows, cleanest_parts, follows_smoke, lowest_level
 from pc2dae.plumes.encounters import SHORTEST, held_mask, long_runs, runs, without_gaps
@@ -203,11 +203,7 @@ def _contradicted(
 
 def _votes(z: Floats, species: Rows) -> dict[str, Array]:
     """Mean of the sensors of each species that were observing (time,), NaN where none was."""
-    votes = {}
-    for name, rows in species.items():
-        count = np.isfinite(group := z[list(rows)]).sum(axis=0)
-        votes[name] = np.divide(np.nansum(group, axis=0), count, where=count > 0, out=np.full(len(count), np.nan))
-    return votes
+    return {name: finite_mean(z[list(rows)], axis=0) for name, rows in species.items()}
 
 
 def _mean(x: Array) -> float:

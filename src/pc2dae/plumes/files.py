@@ -134,6 +134,4 @@ def _balloon(row: dict[str, Any]) -> str:
             lines.append(
                 (key, f"{value:.4g} ± {row[f'{key}_sigma'] or np.nan:.2g} {units}{seconds}".removesuffix(" 1").rstrip())
             )
-        elif value is not None and kind == "peak":
-            lines.append((key, f"{value:.4g} {units}"))
     return f"<table>{''.join(f'<tr><td>{escape(a)}</td><td>{escape(b)}</td></tr>' for a, b in lines)}</table>"

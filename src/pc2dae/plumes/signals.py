@@ -19,8 +19,7 @@ from pc2dae.plumes.drift import DRIFT_S, bridged_drift
 from pc2dae.plumes.encounters import SHORTEST, in_plume
 from pc2dae.plumes.excess import FLANK, CleanAir, Excess, add_up, integrate
 from pc2dae.plumes.systematic import Sources
-from pc2dae.response.kernels import smoothed
-from pc2dae.response.matched import match_response
+from pc2dae.response.kernels import match_response, smoothed
 
 _BACKGROUND = "background"  # the sources that are other choices of it begin with this
 _USUAL_STEPS = 1.5  # times the median distance of two observations: a longer one is a gap

@@ -48,26 +48,29 @@ def _added(first: Signal, second: Signal) -> Signal:
 
 def _combined(group: list[Signal], weights: Array) -> Signal:
     """Weighted sum Σ wᵢ·signalᵢ, assuming independent sensor errors."""
-    sigma = float(np.sqrt(sum((w * s.sigma) ** 2 for w, s in zip(weights, group, strict=True))))
-    excess = np.sum([w * s.excess for w, s in zip(weights, group, strict=True)], axis=0)
-    level = np.sum([w * s.level for w, s in zip(weights, group, strict=True)], axis=0)
-    limit = np.sqrt(sum((w * s.limit) ** 2 for w, s in zip(weights, group, strict=True)))
-    variance = float(sum(w**2 * s.sum_variance for w, s in zip(weights, group, strict=True)))
-    units = "ppb" if group[0].units in PPB else group[0].units
-    seen = np.all([s.seen for s in group], axis=0)
-    unseen = np.sqrt(sum((w * s.unseen_sigma) ** 2 for w, s in zip(weights, group, strict=True)))
-    error = np.sqrt(sum((w * s.error) ** 2 for w, s in zip(weights, group, strict=True)))
-    total = np.sqrt(sum((w * s.uncertainty) ** 2 for w, s in zip(weights, group, strict=True)))
-    t90_s, width_s = max(s.t90_s for s in group), max(s.width_s for s in group)
-    drift = float(np.sqrt(sum((w * s.drift) ** 2 for w, s in zip(weights, group, strict=True))))
-    known = [w * s.removed for w, s in zip(weights, group, strict=True) if s.removed is not None]
-    left = [w * s.residual for w, s in zip(weights, group, strict=True) if s.residual is not None]
+    weighted = list(zip(weights, group, strict=True))
+
+    def total(key: str) -> Array | None:
+        known = [w * getattr(s, key) for w, s in weighted if getattr(s, key) is not None]
+        return np.sum(known, axis=0) if known else None
+
+    def quadrature(key: str) -> Array:
+        return np.asarray(np.sqrt(sum((w * getattr(s, key)) ** 2 for w, s in weighted)))
+
     sources: Sources = {}
-    for w, s in zip(weights, group, strict=True):
+    for w, s in weighted:
         for name, (u, series) in s.sources.items():
             before = sources.get(name)  # of another sensor: a source they share
             sources[name] = (w * u, series) if before is None else (1.0, before[0] * before[1] + w * u * series)
-    return Signal(excess, level, limit, sigma, variance, seen, unseen, error, total, t90_s, width_s, units,
-                  group[0].rate_hz, np.all([s.outside for s in group], axis=0), group[0].smoke, drift, sources,
-                  np.sum(left, axis=0) if left else None, np.sum(known, axis=0) if known else None,
-                  max(s.reach_s for s in group), background=group[0].background, parts=tuple(group))  # fmt: skip
+    first = group[0]
+    return replace(
+        first,
+        excess=np.asarray(total("excess")), level=np.asarray(total("level")), limit=quadrature("limit"),
+        sigma=float(quadrature("sigma")), sum_variance=float(sum(w**2 * s.sum_variance for w, s in weighted)),
+        seen=np.all([s.seen for s in group], axis=0), unseen_sigma=quadrature("unseen_sigma"),
+        error=quadrature("error"), uncertainty=quadrature("uncertainty"),
+        t90_s=max(s.t90_s for s in group), width_s=max(s.width_s for s in group),
+        units="ppb" if first.units in PPB else first.units, outside=np.all([s.outside for s in group], axis=0),
+        drift=float(quadrature("drift")), sources=sources, residual=total("residual"), removed=total("removed"),
+        reach_s=max(s.reach_s for s in group), averaged={}, parts=tuple(group), summands=(),
+    )  # fmt: skip

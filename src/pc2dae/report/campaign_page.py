@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from pc2dae.archive.index_row import FACTORS
+from pc2dae.arrays import Array
 from pc2dae.errors import FlightError
 from pc2dae.metrics.metric_info import METRICS
 from pc2dae.plumes.emission import NAMES
@@ -78,10 +79,7 @@ def ratio_table(flights: pd.DataFrame) -> Table:
         if known.empty:
             continue
         values, sigma = known[ratio].to_numpy(np.float64), known[f"{ratio}_sigma"].to_numpy(np.float64)
-        low, middle, high = np.quantile(values, [0.25, 0.5, 0.75])
-        mean = float(np.average(values, weights=sigma**-2))
-        cells = [f"{len(values):,}", *(number(float(v), 4) for v in (low, middle, high, mean)), _UNITS[ratio]]
-        rows.append(Row([words, *cells]))
+        rows.append(Row([words, *_spread(values, float(np.average(values, weights=sigma**-2))), _UNITS[ratio]]))
     head = ["ratio", "flights", "lower quartile", "median", "upper quartile", "weighted mean", "units"]
     note = "From each flight's integrated excess of the unbounded estimate; flights without an encounter have no ratio."
     return Table(head, rows, (0, 6), note=note)
@@ -95,12 +93,16 @@ def factor_table(flights: pd.DataFrame) -> Table | None:
         if len(known):
             values, carbon = (known[column].to_numpy(np.float64) for column in (f"ef_{name}", "excess_carbon"))
             means = float(values.mean()), float(np.average(values, weights=carbon))
-            figures_of = (*(float(q) for q in np.quantile(values, [0.25, 0.5, 0.75])), *means)
-            rows.append(Row([NAMES[name], f"{len(values):,}", *(number(v, 4) for v in figures_of)]))
+            rows.append(Row([NAMES[name], *_spread(values, *means)]))
     head = ["species", "flights", "lower quartile", "median", "upper quartile", "mean of flights", "carbon-weighted"]
     title = "Emission factors [g per kg of dry fuel]"
     note = "By carbon mass balance, 0.50 g of carbon per g of dry fuel."
     return Table(head, rows, title=title, note=note) if rows else None
+
+
+def _spread(values: Array, *means: float) -> list[str]:
+    """Count, quartiles and means of the flights."""
+    return [f"{len(values):,}", *(number(v, 4) for v in (*np.quantile(values, [0.25, 0.5, 0.75]).tolist(), *means))]
 
 
 def family_table(flights: pd.DataFrame) -> Table:

@@ -8,9 +8,9 @@ import numpy as np
 import xarray as xr
 
 from pc2dae.arrays import Array
+from pc2dae.plumes import Survey
 from pc2dae.suite import Suite
 from pc2dae.view.formatting import units
-from pc2dae.view.plumes import Plumes
 from pc2dae.view.profile import profile
 from pc2dae.view.track import heights, mean_wind, metres
 
@@ -28,7 +28,7 @@ def has_map(flight: xr.Dataset, suite: Suite) -> bool:
     return metres(flight) is not None or heights(flight, suite.rate_hz) is not None
 
 
-def draw_map(figure: Figure | SubFigure, flight: xr.Dataset, suite: Suite, name: str, plumes: Plumes) -> None:
+def draw_map(figure: Figure | SubFigure, flight: xr.Dataset, suite: Suite, name: str, plumes: Survey) -> None:
     """Fill a figure with the map and the height profile of a channel, as far as the flight has them."""
     position, height = metres(flight), heights(flight, suite.rate_hz)
     values = flight[name].values.astype(np.float64)
@@ -66,7 +66,7 @@ def _map(axis: Axes, position: tuple[Array, Array], values: Array) -> ScalarMapp
     return dots
 
 
-def _numbers(axis: Axes, position: tuple[Array, Array], values: Array, plumes: Plumes) -> None:
+def _numbers(axis: Axes, position: tuple[Array, Array], values: Array, plumes: Survey) -> None:
     """The numbers of the plumes with the highest peaks, each where it is farthest from track and other numbers."""
     points = np.stack(position, axis=1)
     smoke = np.where(np.isfinite(points).all(axis=1), np.nan_to_num(values, nan=-np.inf), -np.inf)

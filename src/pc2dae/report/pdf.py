@@ -11,12 +11,13 @@ import xarray as xr
 from pc2dae.arrays import Array
 from pc2dae.atomic import replacing
 from pc2dae.flight.schema import check_flight, has_estimate
+from pc2dae.plumes import Survey
 from pc2dae.report.map_figure import draw_map, has_map
 from pc2dae.suite import Channel, Suite
 from pc2dae.view import summary
 from pc2dae.view.flight_view import COVERAGE_90
 from pc2dae.view.formatting import units
-from pc2dae.view.plumes import Plumes, clearest, plumes_of
+from pc2dae.view.plumes import clearest, plumes_of
 from pc2dae.view.spectra import spectrum
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def _page(flight: xr.Dataset, what: str) -> Figure:
     return figure
 
 
-def _family_page(flight: xr.Dataset, suite: Suite, family: str, plumes: Plumes) -> Figure:
+def _family_page(flight: xr.Dataset, suite: Suite, family: str, plumes: Survey) -> Figure:
     channels = [channel for channel in suite.channels if suite.family_of(channel.name) == family]
     figure = _page(flight, family)
     axes = figure.subplots(len(channels), 1, sharex=True, squeeze=False).ravel()
@@ -93,7 +94,7 @@ def _channel(axis: Axes, flight: xr.Dataset, channel: Channel, minutes: Any) -> 
     axis.spines[["top", "right"]].set_visible(False)
 
 
-def _map_page(flight: xr.Dataset, suite: Suite, plumes: Plumes) -> Figure | None:
+def _map_page(flight: xr.Dataset, suite: Suite, plumes: Survey) -> Figure | None:
     """Map and height profile of every channel, or where these are many of the clearest of each family."""
     denoised = [name for name in suite.names if has_estimate(flight, name)]
     shown = denoised or [name for name in suite.names if np.isfinite(flight[name].values).any()]

@@ -18,6 +18,7 @@ from pc2dae.flight.schema import check_flight
 from pc2dae.flight.truth import truth_at, truth_name
 from pc2dae.inspection import inspect_flight
 from pc2dae.metrics.metric_info import METRICS
+from pc2dae.plumes import Survey
 from pc2dae.plumes.baselines import parse_period
 from pc2dae.suite import Suite
 from pc2dae.view import quality, summary
@@ -25,7 +26,6 @@ from pc2dae.view.calibration_state import calibration_tables
 from pc2dae.view.flags import KINDS, MEANINGS, Span, flag_spans
 from pc2dae.view.formatting import Table, broken
 from pc2dae.view.plumes import (
-    Plumes,
     clearest,
     factor_table,
     milliseconds,
@@ -72,14 +72,14 @@ class FlightView:
         return [summary.channel_facts(self.flight, c, seen[c.name]["t90_s"]) for c in self.suite.channels]
 
     @cached_property
-    def plumes(self) -> Plumes:
+    def plumes(self) -> Survey:
         """The plume encounters of the flight."""
         return plumes_of(self.flight)
 
     @cached_property
     def lead(self) -> str:
         """The flight in a few sentences."""
-        early = list(dict.fromkeys(self.plumes.survey.begun["channel"]))
+        early = list(dict.fromkeys(self.plumes.begun["channel"]))
         return summary.lead(self.flight, self.suite, self.channels, len(self.plumes.intervals), early)
 
     @cached_property

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,6 @@ from pc2dae.errors import FlightError
 from pc2dae.plumes import Survey, survey
 from pc2dae.plumes.emission import NAMES
 from pc2dae.plumes.ratio_rows import LEAST_CORRELATION, RATIOS
-from pc2dae.plumes.signals import Signal
 from pc2dae.plumes.survey import (
     ENCOUNTER_COLUMNS,
     FACTOR_COLUMNS,
@@ -30,15 +28,6 @@ SPECIES = {"bc": "BC", "co": "CO", "co2": "CO₂", "nox": "NOₓ", "pm25": "PM2.
 _METHODS = {"integral": "integrals", "slope": "York regression"}
 
 
-@dataclass(frozen=True)
-class Plumes:
-    """The survey of a flight, and when it was in smoke."""
-
-    survey: Survey
-    species: dict[str, Signal]
-    intervals: list[tuple[int, int]]  # samples
-
-
 def _label(ratio: str) -> str:
     """A ratio as tables show it."""
     return "MCE" if ratio == "mce" else "/".join(f"Δ{SPECIES.get(part, part)}" for part in ratio.split("/"))
@@ -49,19 +38,18 @@ def _kinds(ratios: pd.DataFrame) -> list[str]:
     return [kind for kind in dict.fromkeys((*RATIOS, "mce", *ratios["ratio"])) if (ratios["ratio"] == kind).any()]
 
 
-def plumes_of(flight: xr.Dataset) -> Plumes:
+def plumes_of(flight: xr.Dataset) -> Survey:
     """Look for plumes; a flight without an observation has none."""
     try:
-        found = survey(flight)
+        return survey(flight)
     except FlightError:
         none, no_ratio = pd.DataFrame(columns=ENCOUNTER_COLUMNS), pd.DataFrame(columns=RATIO_COLUMNS)
-        return Plumes(Survey(none, no_ratio, none, pd.DataFrame(columns=FACTOR_COLUMNS)), {}, [])
-    return Plumes(found, found.species, list(found.intervals))
+        return Survey(none, no_ratio, none, pd.DataFrame(columns=FACTOR_COLUMNS))
 
 
-def clearest(plumes: Plumes, candidates: Sequence[str]) -> str:
+def clearest(plumes: Survey, candidates: Sequence[str]) -> str:
     """Of some channels the one whose plumes stand highest above its noise; the first where none has any."""
-    encounters = plumes.survey.encounters
+    encounters = plumes.encounters
     mine = encounters[encounters["channel"].isin(candidates)]
     return candidates[0] if mine.empty else str(mine.groupby("channel")["snr"].max().fillna(0.0).idxmax())
 
@@ -71,13 +59,13 @@ def milliseconds(time: Any) -> NDArray[np.int64]:
     return np.asarray(time, "datetime64[ms]").astype(np.int64)
 
 
-def plume_table(flight: xr.Dataset, plumes: Plumes, suite: Suite) -> Table | None:
+def plume_table(flight: xr.Dataset, plumes: Survey, suite: Suite) -> Table | None:
     """One row per encounter: time, duration, integrated excess of each species, ratios."""
     if not plumes.intervals:
         return None
     time, rate = flight.variables["time"].values, suite.rate_hz
     species = [s for s in SPECIES if s in plumes.species]
-    per = plumes.survey.ratios
+    per = plumes.ratios
     kinds = _kinds(per)
     excess = {s: [plumes.species[s].over(interval) for interval in plumes.intervals] for s in species}
     # In thousands where values are large, or the table is wider than a tablet.
@@ -88,7 +76,7 @@ def plume_table(flight: xr.Dataset, plumes: Plumes, suite: Suite) -> Table | Non
     head += [_with_units(k, per) for k in kinds]
     found, rows = _integral_ratios(per), []
     for i, (start, stop) in enumerate(plumes.intervals):
-        cells = [str(i + 1), plumes.survey.kinds[i], clock(time[start]), f"{(stop - start) / rate:.0f}"]
+        cells = [str(i + 1), plumes.kinds[i], clock(time[start]), f"{(stop - start) / rate:.0f}"]
         cells += [plus_minus(*(v / rate / scale[s] for v in (excess[s][i].value, excess[s][i].sigma))) for s in species]
         mine = found.get(f"encounter {i + 1}", {})
         cells += [plus_minus(*mine[k]) if k in mine else "–" for k in kinds]
@@ -96,12 +84,12 @@ def plume_table(flight: xr.Dataset, plumes: Plumes, suite: Suite) -> Table | Non
     note = "Excess over background, integrated from the unbounded estimate; ± is one standard uncertainty: noise, "
     note += "calibration and the choice of background. Smoke: two tracers of combustion rise and vary together. "
     note += "–: one of the two was not measured, or the denominator's excess is below three times its uncertainty."
-    if (background := plumes.survey.background) is not None:
+    if (background := plumes.background) is not None:
         note += f" Background: {background.reason}."
     return Table(head, rows, (0, 1, 2), note=note)
 
 
-def peak_table(flight: xr.Dataset, plumes: Plumes) -> Table | None:
+def peak_table(flight: xr.Dataset, plumes: Survey) -> Table | None:
     """One row per encounter: the highest excess of each species."""
     if not plumes.intervals:
         return None
@@ -115,9 +103,9 @@ def peak_table(flight: xr.Dataset, plumes: Plumes) -> Table | None:
     return Table(head, rows, (0, 1), title="Peaks above background", note=note)
 
 
-def ratio_table(plumes: Plumes) -> Table | None:
+def ratio_table(plumes: Survey) -> Table | None:
     """The emission ratios of the whole flight, by integrals and by regression."""
-    whole = plumes.survey.ratios[plumes.survey.ratios["scope"] == "flight"]
+    whole = plumes.ratios[plumes.ratios["scope"] == "flight"]
     if whole.empty:
         return None
     methods = [m for m in _METHODS if (whole["method"] == m).any()]
@@ -125,12 +113,13 @@ def ratio_table(plumes: Plumes) -> Table | None:
     for kind in _kinds(whole):
         mine = whole[whole["ratio"] == kind]
         preferred = mine[mine["is_preferred"]]
-        cells = [_cell(mine[mine["method"] == m]) for m in methods] + _parts(preferred)
+        best_row = preferred.iloc[0].to_dict() if len(preferred) else {}
+        cells = [_cell(mine[mine["method"] == m]) for m in methods]
+        cells += [f"{best_row[part]:.2g}" if best_row else "–" for part in ("random_sigma", "systematic_sigma")]
+        judged = combustion(best_row["value"]) if kind == "mce" and np.isfinite(best_row.get("value", np.nan)) else ""
         best = tuple(2 + i for i, m in enumerate(methods) if len(methods) > 1 and (preferred["method"] == m).any())
         unit = units(str(mine["units"].iloc[0]).replace("1", "–"))
-        rows.append(
-            Row([_label(kind), unit, *cells, f"{100 * mine['share'].iloc[0]:.0f} %", _said(kind, preferred)], best=best)
-        )
+        rows.append(Row([_label(kind), unit, *cells, f"{100 * mine['share'].iloc[0]:.0f} %", judged], best=best))
     head = ["ratio", "unit", *(_METHODS[m] for m in methods), "± random", "± systematic", "both measured", ""]
     unlike = ", ".join(map(_label, without_slope(whole)))
     notes = ["Bold: the method with the smaller uncertainty."] if len(methods) > 1 else []
@@ -139,14 +128,14 @@ def ratio_table(plumes: Plumes) -> Table | None:
     for reason, some in whole[whole["ratio"].isin(doubted)].groupby("reason", sort=False):
         names = ", ".join(_label(str(kind)) for kind in dict.fromkeys(some["ratio"]))
         notes.append(f"{names}: not to be relied on; {reason}.")
-    if assumed := assumed_text(plumes.survey.assumed_gains):
+    if assumed := assumed_text(plumes.assumed_gains):
         notes.append(f"{assumed[0].upper()}{assumed[1:]}.")
     return Table(head, rows, (0, 1, len(head) - 1), title="Emission ratios of the whole flight", note=" ".join(notes))
 
 
-def factor_table(plumes: Plumes) -> Table | None:
+def factor_table(plumes: Survey) -> Table | None:
     """The emission factors of the whole flight and of each encounter."""
-    found = plumes.survey.emission_factors
+    found = plumes.emission_factors
     species = [name for name in NAMES if (found["species"] == name).any()]
     if not species:
         return None
@@ -157,7 +146,7 @@ def factor_table(plumes: Plumes) -> Table | None:
         rows.append(Row([*cells, *(_cell(mine[mine["species"] == name]) for name in species)], plume=number))
     note = "Carbon mass balance over the species measured; ± is one standard uncertainty, the fuel's carbon included."
     return Table(["", *(NAMES[name] for name in species)], rows, (0,), title="Emission factors [g per kg of dry fuel]",
-                 note=" ".join([note, *(f"{line[0].upper()}{line[1:]}." for line in plumes.survey.notes)]))  # fmt: skip
+                 note=" ".join([note, *(f"{line[0].upper()}{line[1:]}." for line in plumes.notes)]))  # fmt: skip
 
 
 def _integral_ratios(ratios: pd.DataFrame) -> dict[str, dict[str, tuple[float, float]]]:
@@ -178,20 +167,7 @@ def _with_units(kind: str, ratios: pd.DataFrame) -> str:
 
 def _cell(rows: pd.DataFrame) -> str:
     """Value and uncertainty of the first row, or –."""
-    if rows.empty:
-        return "–"
-    return plus_minus(float(rows["value"].to_numpy()[0]), float(rows["sigma"].to_numpy()[0]))
-
-
-def _parts(rows: pd.DataFrame) -> list[str]:
-    """Random and systematic uncertainty of the first row, or –."""
-    names = ("random_sigma", "systematic_sigma")
-    return [f"{float(rows[name].to_numpy()[0]):.2g}" if len(rows) else "–" for name in names]
-
-
-def _said(kind: str, rows: pd.DataFrame) -> str:
-    value = float(rows["value"].to_numpy()[0]) if len(rows) else np.nan
-    return combustion(value) if kind == "mce" and np.isfinite(value) else ""
+    return "–" if rows.empty else plus_minus(*rows[["value", "sigma"]].to_numpy(np.float64)[0])
 
 
 def combustion(mce: float) -> str:
@@ -199,10 +175,10 @@ def combustion(mce: float) -> str:
     return "mostly flaming" if mce > 0.95 else "mostly smouldering" if mce < 0.9 else "flaming and smouldering"
 
 
-def plume_facts(clean: xr.Dataset, suite: Suite, plumes: Plumes) -> dict[str, Any]:
+def plume_facts(clean: xr.Dataset, suite: Suite, plumes: Survey) -> dict[str, Any]:
     """Encounters per channel, a row per crossing of smoke, and the ratios of the whole flight, for the API; ms."""
     time, rate = milliseconds(clean.variables["time"].values), suite.rate_hz
-    encounters, ratios = plumes.survey.encounters.copy(), plumes.survey.ratios
+    encounters, ratios = plumes.encounters.copy(), plumes.ratios
     for name in ("onset", "end", "peak_time"):
         if name in encounters:
             encounters[name] = milliseconds(encounters[name].to_numpy())
@@ -212,7 +188,7 @@ def plume_facts(clean: xr.Dataset, suite: Suite, plumes: Plumes) -> dict[str, An
     for i, (start, stop) in enumerate(plumes.intervals, 1):
         excess = {s: plumes.species[s].over((start, stop)) for s in species}
         table.append({
-            "kind": plumes.survey.kinds[i - 1],
+            "kind": plumes.kinds[i - 1],
             "from": time[start],
             "to": time[stop - 1],
             "duration_s": (stop - start) / rate,
@@ -230,8 +206,8 @@ def plume_facts(clean: xr.Dataset, suite: Suite, plumes: Plumes) -> dict[str, An
         "table": table,
         "units": units_of,
         "ratios": whole.to_dict("records"),
-        "emission_factors": plumes.survey.emission_factors.drop(columns="onset").to_dict("records"),
-        "background": None if plumes.survey.background is None else plumes.survey.background.facts(),
-        "assumed_gains": plumes.survey.assumed_gains,
+        "emission_factors": plumes.emission_factors.drop(columns="onset").to_dict("records"),
+        "background": None if plumes.background is None else plumes.background.facts(),
+        "assumed_gains": plumes.assumed_gains,
         "mce_says": combustion(float(mce["value"].iloc[0])) if len(mce) else None,
     }

@@ -11,6 +11,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from pc2dae.arrays import Array, Mask
+from pc2dae.plumes import Survey
 from pc2dae.plumes.duplicates import groups
 from pc2dae.plumes.emission import NAMES
 from pc2dae.plumes.ratio_rows import Pair
@@ -19,7 +20,7 @@ from pc2dae.plumes.signals import Signal, scaled
 from pc2dae.plumes.york import york_line
 from pc2dae.suite import Suite, conversion
 from pc2dae.suite.species import species_of
-from pc2dae.view.plumes import Plumes, milliseconds
+from pc2dae.view.plumes import milliseconds
 from pc2dae.view.uncertainty import in_smoke
 
 _FITTED = 1000  # samples of a fit at most, evenly spaced
@@ -28,13 +29,13 @@ _LEAST = 10  # samples that both sensors have
 _TITLES = NAMES | {"o3": "O₃", "nox": "NOₓ"}
 
 
-def sensor_pairs(flight: xr.Dataset, suite: Suite, plumes: Plumes) -> list[dict[str, Any]]:
+def sensor_pairs(flight: xr.Dataset, suite: Suite, plumes: Survey) -> list[dict[str, Any]]:
     """Every pair of sensors of a species that both measured: its points, bias, and line by York regression.
 
     Both are compared as unbounded estimates at the coarser resolution of the two, so that a slow sensor makes no loops.
     """
     time, smoke = milliseconds(flight.variables["time"].values), in_smoke(flight, plumes.intervals)
-    signals = plumes.survey.signals
+    signals = plumes.signals
     found = [_compared(suite, signals, names, time, smoke) for names in _pairs(suite) if set(names) <= signals.keys()]
     shown = [pair for pair in found if pair is not None]
     return [pair | {"remark": str(flight.variables[pair["x"]].attrs.get("disagreement", ""))} for pair in shown]
