@@ -49,9 +49,9 @@ def plumes_of(flight: xr.Dataset) -> Survey:
 
 def clearest(plumes: Survey, candidates: Sequence[str]) -> str:
     """Of some channels the one whose plumes stand highest above its noise; the first where none has any."""
-    encounters = plumes.encounters
-    mine = encounters[encounters["channel"].isin(candidates)]
-    return candidates[0] if mine.empty else str(mine.groupby("channel")["snr"].max().fillna(0.0).idxmax())
+    peaks, signals = plumes.encounters.groupby("channel")["peak"].max().to_dict(), plumes.signals
+    heights = {n: peaks[n] / signals[n].sigma for n in sorted(candidates) if n in peaks and signals[n].sigma > 0}
+    return max(heights, key=lambda name: heights[name], default=candidates[0])
 
 
 def milliseconds(time: Any) -> NDArray[np.int64]:
