@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -108,3 +109,10 @@ def test_the_diagrams_are_drawn_from_the_present_code(name: str, tmp_path: Path)
                    for path in (tmp_path / "drawn.svg", ROOT / "docs" / "images" / f"{name}.svg"))  # fmt: skip
     assert drawn == kept
     assert f"images/{name}.svg" in text_of("docs/concepts.md")
+
+
+def test_what_the_api_reference_names_is_there() -> None:
+    for page in (ROOT / "docs" / "api").glob("*.md"):
+        for name in re.findall(r"^::: (\S+)$", page.read_text(encoding="utf-8"), re.MULTILINE):
+            module, _, attribute = name.rpartition(".")
+            assert hasattr(importlib.import_module(module), attribute), f"{page.name}: {name}"
