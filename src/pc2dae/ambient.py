@@ -13,6 +13,7 @@ from pc2dae.denoiser import AirDenoiser, Estimate
 from pc2dae.edge.lag import Lags
 from pc2dae.noise import Noise, sum_variance
 from pc2dae.response.acceptance import CorrectedChannel, rejection
+from pc2dae.response.inverse import noise_growth
 from pc2dae.response.kernels import LN10, Response
 from pc2dae.response.known import known_responses
 from pc2dae.response.stated import lags_left_s, stated_responses
@@ -95,7 +96,7 @@ def _rejected(lags: Lags, estimate: Estimate, values: Floats, valid: Mask, noise
         found[channel.name] = rejection(CorrectedChannel(
             reading[row], seen[row], response[row], estimate.unbounded[row], random[row], float(noise.sigma[row]),
             sum_variance(float(noise.sigma[row]), rho) ** 0.5, known.kernel.t90_s * lags.rate_hz / LN10,
-            float(np.sqrt(1 + kept**2 - 2 * kept * rho) / (1 - kept)), channel.lower_bound,
+            float(noise_growth(kept, rho)), channel.lower_bound,
             known.delay_uncertainty_s * lags.rate_hz,
         ))  # fmt: skip
     return {name: why for name, why in found.items() if why}

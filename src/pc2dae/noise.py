@@ -86,10 +86,7 @@ def _together(x: Array, index: NDArray[np.intp]) -> tuple[Array, Array, Array]:
     apart = np.diff(index)
     usual = int(np.median(apart))
     is_regular = not (apart % usual).any() and np.count_nonzero(apart == usual) > (length - 1) / 2
-    neighbours = np.count_nonzero(apart == 1)
-    fresh = x
-    if is_regular or neighbours > (length - 1) / 2:
-        fresh = _on_grid(x, index // usual if is_regular else index)
+    fresh = _on_grid(x, index // usual) if is_regular else x
     second = (fresh[:, : -2 * _LAG] - 2 * fresh[:, _LAG:-_LAG] + fresh[:, 2 * _LAG :]) / np.sqrt(6.0)
     quiet = _quiet(fresh)
     sigma = _spread(np.where(quiet[:, _LAG:-_LAG], second, np.nan), step)

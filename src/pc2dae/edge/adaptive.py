@@ -244,7 +244,7 @@ class AdaptiveEngine(Engine):
         values_own, new_own, levels_own = values[:, own], new[:, own], levels.each(lambda x: x[:, own])
         restarts = lags.restarts(values_own, new_own, levels.sigma.max(axis=1, initial=0.0))
         estimate, spread = self._bridged(values_own, new_own, levels_own, lags, restarts)
-        for _ in range(_AREA_PASSES):
+        for _ in range(_AREA_PASSES if lags.ambient else 0):
             response = lags.response(estimate, values_own, restarts)
             estimate = with_areas(estimate, response, lags, values_own, new_own, levels_own.sigma)
         found = estimate, spread, *lags.answer(estimate, values_own, restarts)

@@ -122,7 +122,10 @@ def written_every(values: Floats) -> tuple[int, int]:
     changes = np.flatnonzero(~_repeats(values) & known & np.append(False, known[:-1]))
     rises = np.count_nonzero(values[changes] > values[changes - 1])
     is_ramp = min(rises, len(changes) - rises) < _CHANGES / 4  # whose steps are regular too
-    for every in () if is_ramp or len(changes) < _CHANGES else range(_LARGEST, 1, -1):
+    adjacent = np.count_nonzero(np.diff(changes) == 1)  # of two neighbours, at most one is a k-th sample
+    if is_ramp or len(changes) < _CHANGES or adjacent > 2 * (1 - _REGULAR) * len(changes):
+        return 1, 0
+    for every in range(_LARGEST, 1, -1):
         count = np.bincount(changes % every, minlength=every)
         if count.max() >= _REGULAR * len(changes):
             return every, int(count.argmax())

@@ -53,8 +53,9 @@ def spike(
     if t90_s is not None and t90_s >= _SLOW_S:
         left = np.exp(-np.log(10.0) / (min(t90_s, _TRUSTED_S) * rate_hz)) ** np.diff(index)
         clean = np.quantile(np.median(np.lib.stride_tricks.sliding_window_view(x, 5), axis=1), 0.01)
-        impossible[:-1] |= x[1:] < clean + (x[:-1] - clean) * left - 2 * sigma
-        impossible[1:] |= x[1:] < clean + (x[:-1] - clean) * left - 2 * sigma
+        too_fast = x[1:] < clean + (x[:-1] - clean) * left - 2 * sigma
+        impossible[:-1] |= too_fast
+        impossible[1:] |= too_fast
     found = suspect & impossible
     found |= suspect & _mirrors(x, found)
     centre = np.median(x)

@@ -75,7 +75,8 @@ def invert(
     left[(left < FORGOTTEN) | (apart > LONGEST)] = 0.0
     usual = int(np.median(apart)) if len(apart) else 1
     m = memory(kernel.t90_s, rate_hz) ** usual
-    values, gain = reading.copy(), _growth(m, rho, kernel)
+    share = 1 - kernel.slow_share
+    values, gain = reading.copy(), noise_growth(m, rho) / share
     x = reading[at]
     left[np.isin(at[1:], [] if restarts is None else restarts)] = 0.0
     if kernel.kind == "two_step":
@@ -83,7 +84,7 @@ def invert(
     else:
         values[at[1:]] = (x[1:] - left * x[:-1]) / (1 - left)
     gain[at[:1]] = 1.0
-    gain[at[1:]] = _growth(left, rho[at[1:]], kernel)
+    gain[at[1:]] = noise_growth(left, rho[at[1:]]) / share
     after = (rho * (1 + m**2) - m) / (1 + m**2 - 2 * m * rho)
     return Inverted(values, gain, np.clip(after, -0.67, 0.95), usual * m / (1 - m))
 
@@ -112,8 +113,9 @@ def restarts_of(reading: Array, new: Mask, kernel: Kernel, *, sigma: float, rate
     return at[1 + alone[np.array(stays, bool) | (alone < _AROUND)]]
 
 
-def _growth(left: float | Array, rho: Array, kernel: Kernel) -> Array:
-    return np.asarray(np.sqrt(1 + left**2 - 2 * left * rho) / (1 - left) / (1 - kernel.slow_share))
+def noise_growth(left: float | Array, rho: float | Array) -> Array:
+    """How much the inverse of a first-order response that leaves `left` amplifies noise of autocorrelation `rho`."""
+    return np.asarray(np.sqrt(1 + left**2 - 2 * left * rho) / (1 - left))
 
 
 def _two_step(x: Array, apart: NDArray[np.intp], left: Array, kernel: Kernel, rate_hz: float) -> Array:
